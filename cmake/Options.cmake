@@ -1,0 +1,45 @@
+# Build options and the compiler flags that every target shares.
+option(DYNOLOG_BUILD_TESTS "Build unit tests" ON)
+option(DYNOLOG_BUILD_BENCH "Build benchmarks" OFF)
+option(DYNOLOG_BUILD_FUZZERS "Build libFuzzer targets (clang only)" OFF)
+option(DYNOLOG_WERROR "Treat warnings as errors" OFF)
+set(DYNOLOG_SANITIZE "" CACHE STRING "Value for -fsanitize=, or empty")
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(DYNOLOG_CCACHE ccache)
+if(DYNOLOG_CCACHE)
+  # base_dir and hash_dir let several build folders of one checkout share the cache.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      ${DYNOLOG_CCACHE})
+endif()
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor)
+if(DYNOLOG_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(DYNOLOG_SANITIZE)
+  add_compile_options(-fsanitize=${DYNOLOG_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${DYNOLOG_SANITIZE})
+  if(DYNOLOG_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+  if(DYNOLOG_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Asio uses fences, which gcc's tsan warns that it does not model.
+    add_compile_options(-Wno-tsan)
+  endif()
+else()
+  add_compile_options(-ffunction-sections -fdata-sections)
+  add_link_options(-Wl,--gc-sections)
+endif()
+add_compile_definitions(_GNU_SOURCE)

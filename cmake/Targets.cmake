@@ -1,0 +1,24 @@
+# dynolog_library(NAME SOURCES ... USES ...): the library of one folder. USES is the whole list of
+#   folders (as dynolog_<folder>) and packages that it may link.
+# dynolog_unit_tests(FOLDER SOURCES ... USES ...): one test program for the folder's *_test.cpp.
+function(dynolog_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES" ${ARGN})
+  add_library(dynolog_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(dynolog_${name} PUBLIC "${CMAKE_SOURCE_DIR}/src")
+  target_link_libraries(dynolog_${name} PUBLIC ${ARG_USES})
+endfunction()
+
+function(dynolog_unit_tests folder)
+  if(NOT DYNOLOG_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES" ${ARGN})
+  add_executable(${folder}_test ${ARG_SOURCES})
+  target_include_directories(${folder}_test PRIVATE "${CMAKE_SOURCE_DIR}/src")
+  target_compile_definitions(${folder}_test PRIVATE
+    DYNOLOG_SOURCE_DIR="${CMAKE_SOURCE_DIR}" DYNOLOG_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${folder}_test PRIVATE dynolog_${folder} ${ARG_USES} GTest::gmock
+    GTest::gtest_main)
+  gtest_discover_tests(${folder}_test TEST_PREFIX "${folder}." DISCOVERY_MODE PRE_TEST
+    PROPERTIES TIMEOUT 120)
+endfunction()

@@ -1,0 +1,44 @@
+// Reading whole small files, bounded; and files that are kept open and read again.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/unique_fd.h"
+
+namespace dynolog {
+
+// The whole file, at most `max_bytes`; a larger one is an error of kind exhausted. O_NONBLOCK and
+// O_CLOEXEC, so a FIFO in the way does not hang the caller.
+[[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
+
+// The rest of an open descriptor, at most `max_bytes`.
+[[nodiscard]] Result<std::string> read_all(int fd, std::size_t max_bytes);
+
+// All of `bytes`, retrying short writes.
+[[nodiscard]] Status write_all(int fd, std::string_view bytes);
+
+// Writes a temporary beside `path` with `mode`, syncs it, and renames it into place.
+[[nodiscard]] Status replace_file(const std::string& path, std::string_view content,
+                                  unsigned mode);
+
+// A /proc or /sys file that stays valid: opened once, read again from offset 0 into a buffer that
+// only grows, so that the steady state allocates nothing. After an error the file is opened anew at
+// the next read.
+class KeptFile {
+ public:
+  explicit KeptFile(std::string path) : path_(std::move(path)) {}
+
+  // The view is valid until the next read() or the object's end.
+  [[nodiscard]] Result<std::string_view> read();
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  UniqueFd fd_;
+  std::string buffer_;
+};
+
+}  // namespace dynolog

@@ -1,0 +1,76 @@
+// The daemon's options: one tree, filled from argv and the TOML file, checked once.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "rpc/server.h"
+
+namespace dynolog {
+
+struct RpcOptions {
+  int port = 1778;           // --port; -1 in the file or --no-tcp: unix socket only
+  std::string bind;          // --rpc_bind; "": loopback
+  rpc::RpcAuth auth = rpc::RpcAuth::loopback_only;  // --rpc_auth=none
+  bool loopback_identity = true;
+  bool loopback_root = true;
+  std::int64_t max_connections = 1024;
+  std::int64_t idle_timeout_s = 300;
+};
+
+struct KinetoOptions {
+  // nullopt: decided by mode (a user-mode daemon takes the abstract name only when no system daemon
+  // is installed). --enable_ipc_monitor / --noenable_ipc_monitor say it outright.
+  std::optional<bool> abstract_endpoint;
+  std::vector<std::string> socket_dirs;  // --kineto_socket_dir, any number
+  bool user_directories = true;          // /run/dynolog/u/<uid> on request
+  bool realtime = true;                  // SCHED_RR 1
+};
+
+struct MetricsOptions {
+  std::int64_t interval_s = 1;  // --kernel_monitor_reporting_interval_s
+  std::vector<std::string> disabled_collectors;
+  bool json = false;      // --use_JSON
+  std::string json_file;  // "": stdout
+};
+
+struct SessionOptions {
+  std::int64_t staged_timeout_s = 30;
+  std::int64_t write_timeout_s = 600;
+};
+
+struct Options {
+  std::string run_dir;    // sockets, journal; "": by mode
+  std::string state_dir;  // what outlives a reboot; "": by mode
+  LogLevel log_level = LogLevel::info;
+  RpcOptions rpc;
+  KinetoOptions kineto;
+  MetricsOptions metrics;
+  SessionOptions sessions;
+};
+
+struct CommandLine {
+  enum class Action { run, worker, check_config, print_config, list_metrics, help, version };
+  Action action = Action::run;
+  Options options;
+  std::string worker;               // with Action::worker: "procs" | "files"
+  std::string text;                 // with help: what to print
+  bool json = false;                // with list_metrics
+  std::vector<std::string> warnings;  // accepted but without effect, one sentence each
+};
+
+// `arguments` without argv[0]. Takes gflags spellings (--flag, --noflag, --flag=value, --flag value,
+// one dash, --flagfile=FILE) and --config=FILE (TOML, same names). argv wins over flagfile over TOML.
+// An unknown option is an error with the nearest one suggested; a bad value names option, value, and
+// what is allowed; a bad file names its line.
+[[nodiscard]] Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments);
+
+// The effective options as TOML that parses back to the same options.
+[[nodiscard]] std::string print_config(const Options& options);
+
+}  // namespace dynolog

@@ -1,0 +1,126 @@
+// The thread that serves the Kineto endpoints: it only drains, looks up and answers.
+//
+// Runs at SCHED_RR 1 where permitted. Shares nothing with the loop: commands go in and events come
+// out through bounded queues. Never blocks on a client, and reads nothing of a process but
+// /proc/<pid>/status and stat before its first answer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/ids.h"
+#include "base/log.h"
+#include "base/system_root.h"
+#include "processes/identity.h"
+#include "profiling/trace_config.h"
+
+namespace dynolog {
+
+// Events, in the order in which they happened.
+struct KinetoPolled {  // a poll was answered, or left unanswered on purpose
+  ProcessKey key;
+  Uid uid;               // from /proc/<pid>/status, never the credential's
+  std::string endpoint;  // "abstract" or the directory
+  bool idle = true;
+  std::int64_t claimed_job = 0;
+  MonotonicTime time;
+  WallTime wall;
+  bool answered = true;  // false: late (> 40 ms), doubled (< 250 ms), or the reply could not be sent
+};
+struct KinetoEnded {  // its pidfd said so
+  ProcessKey key;
+};
+struct KinetoHandedOver {  // the mailbox's item left
+  ProcessKey key;
+  std::string trace_id;
+  std::optional<WallTime> start;  // as written into the text
+  MonotonicTime time;
+  WallTime wall;
+};
+struct KinetoReceipt {  // SIOCOUTQ fell to 0 (read = true), or had not by the next poll (false)
+  ProcessKey key;
+  std::string trace_id;
+  bool read = true;
+  MonotonicTime time;
+};
+struct KinetoNotHandedOver {  // refused at the hand-over
+  enum class Why { busy, identity_changed, too_large };
+  ProcessKey key;
+  std::string trace_id;
+  Why why = Why::busy;
+  MonotonicTime time;
+};
+struct KinetoWithdrawn {  // the answer to withdraw()
+  ProcessKey key;
+  std::string trace_id;
+  bool withdrawn = true;  // false: it had already been sent
+};
+struct KinetoEndpointState {  // an endpoint came up, or could not
+  std::string endpoint;
+  bool up = false;
+  std::string problem;  // one sentence: who holds the name, with pid and command
+};
+struct KinetoRealtimeState {  // SCHED_RR taken, refused, or left because of a flood
+  bool realtime = false;
+  std::string sentence;
+};
+using KinetoEvent =
+    std::variant<KinetoPolled, KinetoEnded, KinetoHandedOver, KinetoReceipt, KinetoNotHandedOver,
+                 KinetoWithdrawn, KinetoEndpointState, KinetoRealtimeState>;
+
+// Written by the thread, read from anywhere: counters of what was dropped, for metrics.
+struct KinetoCounters {
+  std::uint64_t polls = 0;
+  std::uint64_t answered = 0;
+  std::uint64_t contexts = 0;
+  std::uint64_t malformed = 0;
+  std::uint64_t no_credentials = 0;  // pid 0: not visible from our pid namespace
+  std::uint64_t with_descriptors = 0;
+  std::uint64_t late = 0;
+  std::uint64_t doubled = 0;
+  std::uint64_t bad_sender = 0;  // unbound, wrong kind of name, foreign or replaced socket file
+  std::uint64_t reply_failed = 0;
+  std::uint64_t clients = 0;  // gauge
+  std::uint64_t table_full = 0;
+  std::uint64_t receive_interrupted = 0;
+};
+
+struct KinetoThreadOptions {
+  bool abstract_endpoint = true;
+  // The address without the leading NUL, trailing NUL included. Tests use another name.
+  std::string abstract_name = std::string("dynolog\0", 8);
+  std::vector<std::string> directories;  // KINETO_IPC_SOCKET_DIR, each as the client spells it
+  bool realtime = true;
+  std::size_t max_clients = 16384;
+  Nanoseconds retry = std::chrono::seconds(5);  // for a name that another process holds
+};
+
+class KinetoThread {
+ public:
+  // `on_event` is called on the thread of its own: it must only queue (EventLoop::post).
+  [[nodiscard]] static Result<std::unique_ptr<KinetoThread>> start(
+      KinetoThreadOptions options, SystemRoot root, const Clock& clock, Log& log,
+      std::function<void(KinetoEvent)> on_event);
+  virtual ~KinetoThread() = default;  // stops and joins; unlinks only its own sockets
+
+  // All safe from any thread, never blocking.
+  // Stages one configuration; at most one per process (a second replaces nothing and is refused by
+  // the owner's own bookkeeping). The uid is the one at commit: a change is a refusal.
+  virtual void put(ProcessKey key, Uid uid, TraceRequest request) = 0;
+  virtual void withdraw(ProcessKey key, std::string trace_id) = 0;
+  // Adds an endpoint in a directory (made by the caller, which also checked its owner).
+  virtual void add_directory(std::string directory) = 0;
+  [[nodiscard]] virtual KinetoCounters counters() const = 0;
+};
+
+// KINETO_IPC_SOCKET_DIR may be at most this long, or the client's bind fails for its whole life.
+inline constexpr std::size_t kMaxSocketDirectory = 54;
+
+}  // namespace dynolog

@@ -1,0 +1,38 @@
+// Who is at the other end of a socket, as the kernel says it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "base/error.h"
+#include "base/ids.h"
+#include "base/unique_fd.h"
+
+namespace dynolog {
+
+// The peer of a unix stream socket, from SO_PEERCRED, pinned by a pidfd (SO_PEERPIDFD, or on
+// kernels before 6.5 pidfd_open). The uid is that of connect().
+struct UnixPeer {
+  Uid uid;
+  Pid pid;
+  UniqueFd pidfd;
+};
+// An error of kind denied when the peer is dead, cannot be pinned, or is the overflow uid.
+[[nodiscard]] Result<UnixPeer> unix_peer(int socket);
+
+// What NETLINK_SOCK_DIAG says of the *peer's* socket of a loopback TCP connection. Counts only with
+// inode > 0 in state ESTABLISHED or FIN_WAIT2: a socket that its process has closed is reported as
+// uid 0, inode 0. The uid is the creator's and can be forged in a container; who holds the inode
+// decides (`workers`, procs: holders_of_socket).
+struct TcpPeer {
+  Uid uid;
+  std::uint32_t inode = 0;
+  auto operator<=>(const TcpPeer&) const = default;
+};
+// Exact lookup with the socket's own addresses reversed; a v4-mapped v6 address is looked up as
+// AF_INET. Errors: unavailable (not loopback, netlink missing), denied (closed or reset peer).
+[[nodiscard]] Result<TcpPeer> loopback_tcp_peer(int socket);
+
+}  // namespace dynolog

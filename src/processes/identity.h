@@ -1,0 +1,46 @@
+// Who a process or a caller is, and who may reach whom.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "kernel/proc_pid.h"
+
+namespace dynolog {
+
+// A process for as long as it lives: pids are reused, a pid with its start time is not.
+struct ProcessKey {
+  Pid pid;
+  std::uint64_t start_ticks = 0;
+  auto operator<=>(const ProcessKey&) const = default;
+};
+
+// The unit of trust. A uid alone is not enough: a process in a container of the host's user
+// namespace can become any uid.
+struct Tenant {
+  Uid uid;
+  std::string container;  // "" on the host; else the runtime's id, from the cgroup
+  auto operator<=>(const Tenant&) const = default;
+};
+
+struct Caller {
+  Tenant tenant;
+  // Uid 0, outside containers, in the user, pid and mount namespaces of pid 1.
+  bool host_root = false;
+  Pid pid;          // 0 when not known
+  std::string via;  // "unix", "tcp", for the audit
+};
+
+// Own tenant's processes; root of the host all.
+[[nodiscard]] bool may_reach(const Caller& caller, const Tenant& target);
+
+// The container's id from cgroup paths: docker, containerd, cri-o, podman (libpod), Kubernetes
+// pods, systemd-nspawn, LXC. "" for anything else: sessions, services, Slurm jobs and Apptainer
+// are not containers of another tenant.
+[[nodiscard]] std::string container_of(const std::vector<CgroupLine>& cgroup);
+
+}  // namespace dynolog

@@ -1,0 +1,45 @@
+// Which job a process belongs to and which rank it is: from the cgroup, the environment, the title.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "kernel/proc_pid.h"
+
+namespace dynolog {
+
+// Where a rank came from. `title` is what vLLM and Ray write into the process title.
+enum class RankSource { none, environment, title };
+
+struct JobFacts {
+  std::string scheduler;  // "slurm", "pbs", "lsf", "flux", "torchrun", "ray", "kubernetes", ""
+  JobId job;              // "123", "123_4" (array), "123.0" is job 123 with step 0 in `step`
+  std::string step;
+  std::optional<int> rank;
+  std::optional<int> local_rank;
+  std::optional<int> world_size;  // without it nobody may claim "of N"
+  RankSource rank_source = RankSource::none;
+  bool launcher = false;  // torchrun, accelerate, Ray or Flyte agent: registers, but trains nothing
+};
+
+using Environment = std::unordered_map<std::string, std::string>;
+
+// Variables that job_facts() looks at: the procs worker sends only these.
+[[nodiscard]] const std::vector<std::string_view>& job_environment_variables();
+
+// NUL-separated text of /proc/<pid>/environ, bounded; only the variables of the list are kept,
+// cleaned.
+[[nodiscard]] Environment parse_environ(std::string_view text,
+                                        const std::vector<std::string_view>& wanted);
+
+// The cgroup wins over the environment (a process can rewrite its environment, not its cgroup);
+// the environment over the title.
+[[nodiscard]] JobFacts job_facts(const std::vector<CgroupLine>& cgroup,
+                                 const Environment& environment,
+                                 const std::vector<std::string>& command_line);
+
+}  // namespace dynolog

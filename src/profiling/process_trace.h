@@ -1,0 +1,121 @@
+// The life of one trace of one process, as a pure state machine: no sockets, threads or files.
+//
+//   staged -> fetched -> warming_up -> tracing -> writing -> written
+//   and from each: rejected | busy | cancelled | lost | timed_out
+//
+// It is driven by what the process sends (a poll: idle or not), by what the kernel says (the receipt
+// of the configuration, the process's end), by its file (`.tmp` seen, renamed, checked) and by time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "processes/identity.h"
+#include "profiling/trace_config.h"
+
+namespace dynolog {
+
+enum class TraceState {
+  staged,      // waits for the process to poll
+  fetched,     // handed over and read by the process
+  warming_up,  // Kineto accepted it: before the start
+  tracing,     // between the start and its end
+  writing,     // after the window, before the rename
+  written,     // end: the file is there
+  rejected,    // end: the client did not take it
+  busy,        // end: own torch.profiler or another trace
+  cancelled,   // end: by the user, or pre-empted by the job's own profiler
+  lost,        // end: the process ended
+  timed_out,   // end
+};
+[[nodiscard]] std::string_view to_string(TraceState state);
+[[nodiscard]] std::optional<TraceState> trace_state_from(std::string_view name);
+[[nodiscard]] bool is_end(TraceState state);
+
+// The check of a finished file.
+struct FileCheck {
+  bool checked = false;  // false: nobody could read it; `problem` says why
+  bool whole = false;    // the JSON is complete
+  bool ours = false;     // carries the session's trace id (or the client is too old to write one)
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;
+  std::string trace_id;
+  std::string problem;  // a sentence, "" when all is well
+  auto operator<=>(const FileCheck&) const = default;
+};
+
+class ProcessTrace {
+ public:
+  struct Timeouts {
+    Nanoseconds staged = std::chrono::seconds(30);  // nobody fetched it: it expires
+    Nanoseconds write = std::chrono::minutes(10);   // from the window's end to the rename
+  };
+
+  ProcessTrace(ProcessKey key, TraceRequest request, MonotonicTime staged_at, Timeouts timeouts);
+
+  // Each input gives true when the state changed. Inputs after an end change nothing.
+  bool on_poll_busy_before_hand_over(MonotonicTime now);  // asked with bit 2 clear: -> busy
+  bool on_handed_over(MonotonicTime now, WallTime wall, std::optional<WallTime> start);
+  bool on_receipt(MonotonicTime now);   // SIOCOUTQ is 0: the client read it
+  bool on_not_read(MonotonicTime now);  // still unread at its next poll
+  bool on_identity_changed(MonotonicTime now);  // uid or start time differ from those at commit
+  bool on_poll(MonotonicTime now, bool idle);
+  bool on_temporary_file(MonotonicTime now);  // `<file>.tmp` exists
+  bool on_file(MonotonicTime now, FileCheck check);
+  bool on_files_unknown(MonotonicTime now, std::string why);  // nobody can look at the directory
+  bool on_process_end(MonotonicTime now);
+  bool on_cancel(MonotonicTime now, bool withdrawn);  // withdrawn: it was never handed over
+  bool on_deadline(MonotonicTime now);
+  bool on_time(MonotonicTime now);  // whatever falls due
+
+  // When on_time() should be called next.
+  [[nodiscard]] std::optional<MonotonicTime> next_due() const;
+
+  [[nodiscard]] const ProcessKey& key() const { return key_; }
+  [[nodiscard]] const TraceRequest& request() const { return request_; }
+  [[nodiscard]] TraceState state() const { return state_; }
+  [[nodiscard]] const std::string& sentence() const { return sentence_; }  // what a person reads
+  [[nodiscard]] const FileCheck& check() const { return check_; }
+  // Handed over and not at an end: it cannot be recalled.
+  [[nodiscard]] bool beyond_recall() const;
+
+  // For the journal: everything but the request, as one versioned record of plain values. Times are
+  // wall times there, since a restarted daemon may live on after a reboot.
+  struct Record {
+    TraceState state = TraceState::staged;
+    std::string sentence;
+    WallTime staged_at;
+    std::optional<WallTime> handed_over_at;
+    std::optional<WallTime> start;
+    bool temporary_seen = false;
+    bool busy_seen = false;
+    FileCheck check;
+  };
+  [[nodiscard]] Record record(MonotonicTime now, WallTime wall) const;
+  [[nodiscard]] static ProcessTrace restore(ProcessKey key, TraceRequest request, Timeouts timeouts,
+                                            const Record& record, MonotonicTime now,
+                                            WallTime wall);
+
+ private:
+  bool enter(TraceState state, MonotonicTime now, std::string sentence);
+
+  ProcessKey key_;
+  TraceRequest request_;
+  Timeouts timeouts_;
+  TraceState state_ = TraceState::staged;
+  std::string sentence_;
+  FileCheck check_;
+  MonotonicTime staged_at_;
+  std::optional<MonotonicTime> handed_over_at_;
+  std::optional<MonotonicTime> start_;  // on the monotonic clock
+  bool temporary_seen_ = false;
+  bool busy_seen_ = false;
+  bool files_unknown_ = false;
+  std::string files_unknown_why_;
+};
+
+}  // namespace dynolog

@@ -1,0 +1,72 @@
+// `--worker=files`: all file work on a user's behalf. One worker per session and tenant; it opens the
+// process's root, drops its privileges for good, and holds its directory descriptors.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/ids.h"
+#include "base/log.h"
+#include "net/child_process.h"
+#include "net/event_loop.h"
+#include "processes/process_facts.h"
+#include "profiling/process_trace.h"
+
+namespace dynolog {
+
+// The child's main.
+int run_files_worker(int channel);
+
+// Can this process write that file? Answered as the process's owner, inside its root.
+struct PreparedDirectory {
+  bool usable = false;
+  std::string problem;       // "no such directory", "not writable for user alice", ...
+  std::string directory_id;  // "dev:inode": equal for two processes that see the same directory
+  std::uint64_t free_bytes = 0;
+  bool file_exists = false;  // a file of that name is already there
+};
+
+// What happens to the file of one process, in order.
+struct FileEvent {
+  enum class What { temporary, written, unwatchable };
+  Pid pid;
+  What what = What::temporary;
+  FileCheck check;      // with written
+  std::string problem;  // with unwatchable
+};
+
+// Identity that a worker takes: read from /proc/<pid>/status by the worker itself while it still may,
+// and compared with these.
+struct FilesIdentity {
+  ProcessKey process;
+  Uid uid;
+};
+
+class FilesWorker {
+ public:
+  using OnEvent = std::function<void(FileEvent)>;
+  // On the loop's thread only. `on_end` is called once if the worker ends or is too late; whatever
+  // was under way has then failed.
+  [[nodiscard]] static Result<std::unique_ptr<FilesWorker>> start(
+      EventLoop& loop, Log& log, std::string executable, FilesIdentity identity, OnEvent on_event,
+      std::function<void(std::string why)> on_end);
+  virtual ~FilesWorker() = default;
+
+  // Looks at (and from then on holds) the directory of `path` as `pid`'s process sees it.
+  virtual void prepare(Pid pid, std::string path,
+                       std::function<void(Result<PreparedDirectory>)> done) = 0;
+  // Watches for `<path>.tmp` and its rename to `<path>`, then checks the file: whole JSON, our trace
+  // id, its events. Needs a prepare() with the same pid and path before. `trace_id` "" when the
+  // client writes none.
+  virtual void watch(Pid pid, std::string path, std::string trace_id) = 0;
+  virtual void unwatch(Pid pid) = 0;
+  // Reads torch/version.py beside the library and probes the library's strings; reads the base
+  // configuration (/etc/libkineto.conf, or `kineto_config` where that is set).
+  virtual void torch_facts(Pid pid, std::string library, std::string kineto_config,
+                           std::function<void(Result<TorchFacts>)> done) = 0;
+};
+
+}  // namespace dynolog
