@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "rpc/server.h"
+#include "rpc/options.h"
 
 namespace dynolog {
 
