@@ -60,6 +60,10 @@ std::string_view to_string(ErrorKind kind) {
       return "timed_out";
     case ErrorKind::exhausted:
       return "exhausted";
+    case ErrorKind::ambiguous:
+      return "ambiguous";
+    case ErrorKind::not_identified:
+      return "not_identified";
   }
   return "failed";
 }

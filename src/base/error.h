@@ -18,7 +18,9 @@ enum class ErrorKind {
   denied,       // the caller may not
   not_found,
   timed_out,
-  exhausted,  // a limit was reached
+  exhausted,       // a limit was reached
+  ambiguous,       // could mean several things: the caller must choose
+  not_identified,  // the kernel cannot say who the caller is
 };
 
 struct Error {

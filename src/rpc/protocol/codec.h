@@ -47,8 +47,7 @@ inline constexpr int kMaxJsonDepth = 32;
 // nullopt-like: kind not_found when the text is no error reply.
 [[nodiscard]] Result<ErrorReply> decode_error_reply(std::string_view text);
 
-// Error codes of the wire and ErrorKind, both ways (ambiguous and not_identified have codes of
-// their own and map to invalid and denied).
+// Error codes of the wire and ErrorKind, both ways: to_string(kind), but invalid is "bad_request".
 [[nodiscard]] ErrorReply to_error_reply(const Error& error);
 [[nodiscard]] ErrorKind kind_of_code(std::string_view code);
 
