@@ -36,7 +36,7 @@ inline constexpr int kMaxJsonDepth = 32;
 [[nodiscard]] std::string encode(const SocketDirectoryReply& reply);
 
 // On the client's side an {"error": ...} is an Error whose message is the daemon's sentence; its
-// kind follows the code. `code` of the last one is kept in RemoteError.
+// kind follows the code. Who needs the code itself asks decode_error_reply() first.
 [[nodiscard]] Result<StatusReply> decode_status_reply(std::string_view text);
 [[nodiscard]] Result<ListProcessesReply> decode_list_processes_reply(std::string_view text);
 [[nodiscard]] Result<PrepareReply> decode_prepare_reply(std::string_view text);

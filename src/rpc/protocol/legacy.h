@@ -29,11 +29,17 @@ struct LegacyTraceReply {
 [[nodiscard]] Result<LegacyTraceRequest> decode_legacy_trace_request(std::string_view text);
 [[nodiscard]] std::string encode_legacy(const LegacyTraceRequest& request);  // for tests and dyno
 [[nodiscard]] std::string encode_legacy(const LegacyTraceReply& reply);
-[[nodiscard]] std::string encode_legacy_status(std::int64_t status);          // {"status":1}
-[[nodiscard]] std::string encode_legacy_version(std::string_view version);    // {"version":"..."}
-[[nodiscard]] std::string encode_legacy_failed(std::string_view exception);   // "" -> "failed"
+[[nodiscard]] std::string encode_legacy_status(std::int64_t status);         // {"status":1}
+[[nodiscard]] std::string encode_legacy_version(std::string_view version);   // {"version":"..."}
+[[nodiscard]] std::string encode_legacy_failed(std::string_view exception);  // "" -> "failed"
+// What an existing daemon answers; for dyno.
+[[nodiscard]] Result<LegacyTraceReply> decode_legacy_trace_reply(std::string_view text);
+[[nodiscard]] Result<std::int64_t> decode_legacy_status(std::string_view text);
+[[nodiscard]] Result<std::string> decode_legacy_version(std::string_view text);
+
 // dcgmProfPause: kind not_found without duration_s, invalid with a wrong type.
 [[nodiscard]] Result<std::int64_t> decode_legacy_pause_seconds(std::string_view text);
-[[nodiscard]] std::string encode_legacy_bool_status(bool status);  // {"status":true}
+[[nodiscard]] std::string encode_legacy_bool_status(bool status);     // {"status":true}
+[[nodiscard]] std::string encode_legacy_pause(std::int64_t seconds);  // dcgmProfPause
 
 }  // namespace dynolog::rpc

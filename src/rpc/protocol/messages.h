@@ -2,8 +2,8 @@
 //
 // A request is {"fn": NAME, ...fields}. A reply is an object; an error is
 // {"error": {"code": CODE, "message": SENTENCE}}. Replies of own methods carry "schema": 1.
-// The existing calls (getStatus, getVersion, setKinetOnDemandRequest, dcgmProfPause, dcgmProfResume)
-// are in legacy.h and keep their own shapes.
+// The existing calls (getStatus, getVersion, setKinetOnDemandRequest, dcgmProfPause,
+// dcgmProfResume) are in legacy.h and keep their own shapes.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ inline constexpr int kSchema = 1;
 inline constexpr int kDefaultPort = 1778;
 
 // Error codes, in words. `dyno` turns them into exit codes.
-// bad_request, unknown_method, denied, not_identified, not_found, ambiguous, unavailable, exhausted,
-// failed, timed_out.
+// bad_request, unknown_method, denied, not_identified, not_found, ambiguous, unavailable,
+// exhausted, failed, timed_out.
 struct ErrorReply {
   std::string code;
   std::string message;
 };
 
-// --- daemonStatus {} ------------------------------------------------------------------------------
+// --- daemonStatus {} ---
 struct FeatureState {
   std::string name;   // "kineto:abstract", "kineto:/run/dynolog/u/1000", "realtime", "rpc:tcp", ...
   std::string state;  // "ok" | "degraded" | "off"
@@ -50,12 +50,12 @@ struct StatusReply {
   std::uint64_t processes = 0;
   std::uint64_t sessions = 0;  // committed and not ended
   std::vector<CollectorState> collectors;
-  double cpu_seconds = 0;         // of the daemon since its start
+  double cpu_seconds = 0;  // of the daemon since its start
   std::uint64_t resident_bytes = 0;
   std::vector<std::pair<std::string, std::uint64_t>> counters;  // drops and rejections by name
 };
 
-// --- listProcesses {} -----------------------------------------------------------------------------
+// --- listProcesses {} ---
 // Only the caller's own processes, or all for root of the host.
 struct ProcessRow {
   std::int64_t pid = 0;            // on the host
@@ -79,14 +79,14 @@ struct ProcessRow {
   double last_poll_age_s = 0;
   std::optional<double> poll_period_s;
   std::string endpoint;
-  std::string at_risk;  // a sentence, or ""
+  std::string at_risk;               // a sentence, or ""
   std::vector<std::string> missing;  // what could not be read, as sentences
 };
 struct ListProcessesReply {
   std::vector<ProcessRow> processes;
 };
 
-// --- prepareTrace ---------------------------------------------------------------------------------
+// --- prepareTrace ---
 struct SelectionSpec {
   std::optional<std::string> job;
   std::vector<std::int64_t> pids;
@@ -141,7 +141,7 @@ struct PrepareReply {
   std::int64_t expires_in_s = 0;  // an uncommitted session is forgotten then
 };
 
-// --- commitTrace / followTrace / cancelTrace --------------------------------------------------------
+// --- commitTrace / followTrace / cancelTrace ---
 struct CommitRequest {
   std::string session;
   double deadline_s = 0;  // 0: none; when it passes, what is unfinished ends as timed_out
@@ -176,11 +176,11 @@ struct SessionRequest {  // followTrace, cancelTrace
   std::string session;
 };
 struct CancelReply {
-  std::uint64_t withdrawn = 0;                 // were never handed over
+  std::uint64_t withdrawn = 0;              // were never handed over
   std::vector<std::int64_t> beyond_recall;  // run on
 };
 
-// --- socketDirectory {} -----------------------------------------------------------------------------
+// --- socketDirectory {} ---
 // Makes (or finds) the caller's own directory for Kineto's sockets: /run/dynolog/u/<uid>, or the
 // user-mode daemon's own.
 struct SocketDirectoryReply {

@@ -1,0 +1,332 @@
+// The codec: every struct there and back, hostile texts refused with a sentence, existing shapes.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "rpc/protocol/codec.h"
+#include "rpc/protocol/legacy.h"
+
+namespace dynolog::rpc {
+namespace {
+
+StatusReply a_status() {
+  StatusReply status;
+  status.version = "1.0.0";
+  status.host = "node7";
+  status.pid = 4711;
+  status.mode = "system";
+  status.run_dir = "/run/dynolog";
+  status.uptime_s = 12.5;
+  status.features = {{"kineto:abstract", "degraded", "the name is taken by pid 12 (other)"}};
+  status.processes = 8;
+  status.sessions = 1;
+  status.collectors = {{"cpu", "collector", 0.00025, 60, 1, "reading /proc/stat"}};
+  status.cpu_seconds = 0.75;
+  status.resident_bytes = 9'000'000'000ULL;
+  status.counters = {{"late_polls", 3}, {"rejected", 18'446'744'073'709'551'615ULL}};
+  return status;
+}
+
+ProcessRow a_process() {
+  ProcessRow row;
+  row.pid = 12345;
+  row.namespace_pid = 7;
+  row.uid = 1000;
+  row.user = "ada";
+  row.command = "python train.py";
+  row.container = "docker-abc";
+  row.started_ms = 1'700'000'000'000;
+  row.scheduler = "slurm";
+  row.job = "123_4";
+  row.step = "0";
+  row.rank = 0;
+  row.local_rank = 0;
+  row.world_size = 4;
+  row.rank_source = "environment";
+  row.holds_gpu = true;
+  row.torch_version = "2.13.0+cpu";
+  row.state = "idle";
+  row.last_poll_age_s = 0.5;
+  row.poll_period_s = 1.0;
+  row.endpoint = "abstract";
+  row.at_risk = "its next start may die";
+  row.missing = {"environment: Permission denied"};
+  return row;
+}
+
+PrepareRequest a_prepare() {
+  PrepareRequest request;
+  request.selection.job = "123";
+  request.selection.pids = {1, -2};
+  request.selection.ranks = {0, 3};
+  request.selection.user = "ada";
+  request.selection.command = "train";
+  request.selection.all = true;
+  request.selection.process_limit = 3;
+  request.trace.log_file = "/tmp/x/trace.json";
+  request.trace.iterations = 10;
+  request.trace.iteration_roundup = 100;
+  request.trace.start_time_ms = 1'700'000'000'000;
+  request.trace.warmup_s = 2;
+  request.trace.record_shapes = true;
+  request.trace.with_modules = true;
+  request.trace.set = {{"VERBOSE_LOG_LEVEL", "1"}, {"ACTIVITY_TYPES", "cpu_op,kernel"}};
+  return request;
+}
+
+PrepareReply a_plan() {
+  PlannedTrace planned;
+  planned.pid = 12345;
+  planned.namespace_pid = 7;
+  planned.rank = 2;
+  planned.world_size = 4;
+  planned.user = "ada";
+  planned.command = "python train.py";
+  planned.job = "123";
+  planned.file = "/tmp/x/trace_7.json";
+  planned.expected_wait_s = 4.25;
+  planned.notes = {"one", "two"};
+  planned.problem = "stalled";
+  return {"00ff00ff00ff00ff", {planned}, {{99, "torchrun", "launcher"}}, "1 of 4 ranks here", 60};
+}
+
+FollowFrame a_frame() {
+  TraceUpdate update;
+  update.pid = 12345;
+  update.rank = 2;
+  update.state = "written";
+  update.sentence = "the trace is whole";
+  update.file = "/tmp/x/trace_7.json";
+  update.events = 5800;
+  update.bytes = 1'400'000;
+  update.trace_id = "18446744073709551615";
+  update.ended = update.checked = update.whole = update.ours = true;
+  update.problem = "none";
+  return {"00ff00ff00ff00ff", {update}, true};
+}
+
+// Encoded, decoded and encoded again is the same text; so no field is lost or mixed up (each has a
+// value of its own above, and the texts are compared in full).
+TEST(Codec, RepliesGoThereAndBack) {
+  EXPECT_EQ(encode(*decode_status_reply(encode(a_status()))), encode(a_status()));
+  const ListProcessesReply list{{a_process(), ProcessRow{}}};
+  EXPECT_EQ(encode(*decode_list_processes_reply(encode(list))), encode(list));
+  EXPECT_EQ(encode(*decode_prepare_reply(encode(a_plan()))), encode(a_plan()));
+  const CommitReply commit{"ab", 3};
+  EXPECT_EQ(encode(*decode_commit_reply(encode(commit))), encode(commit));
+  EXPECT_EQ(encode(*decode_follow_frame(encode(a_frame()))), encode(a_frame()));
+  const CancelReply cancel{2, {5, 6}};
+  EXPECT_EQ(encode(*decode_cancel_reply(encode(cancel))), encode(cancel));
+  const SocketDirectoryReply directory{"/run/dynolog/u/1000"};
+  EXPECT_EQ(decode_socket_directory_reply(encode(directory))->directory, directory.directory);
+}
+
+TEST(Codec, RequestsGoThereAndBack) {
+  EXPECT_EQ(encode(*decode_prepare_request(encode(a_prepare()))), encode(a_prepare()));
+  const CommitRequest commit{"ab", 1.5};
+  EXPECT_EQ(encode(*decode_commit_request(encode(commit))), encode(commit));
+  const std::string follow = encode_request("followTrace", SessionRequest{"ab"});
+  EXPECT_EQ(decode_session_request(follow)->session, "ab");
+  EXPECT_EQ(*decode_fn(follow), "followTrace");
+  EXPECT_EQ(*decode_fn(encode(a_prepare())), "prepareTrace");
+  EXPECT_EQ(*decode_fn(encode_request("daemonStatus")), "daemonStatus");
+}
+
+TEST(Codec, WhatStandsOnTheWire) {
+  EXPECT_EQ(encode_request("daemonStatus"), R"({"fn":"daemonStatus"})");
+  EXPECT_EQ(encode(CommitRequest{"ab", 0}),
+            R"({"fn":"commitTrace","session":"ab","deadline_s":0.0})");
+  EXPECT_EQ(encode(CancelReply{1, {7}}), R"({"schema":1,"withdrawn":1,"beyond_recall":[7]})");
+  EXPECT_EQ(encode(ErrorReply{"denied", "no"}), R"({"error":{"code":"denied","message":"no"}})");
+  // What is not known is not there, rather than null or 0.
+  const std::string row = encode(ListProcessesReply{{ProcessRow{}}});
+  EXPECT_EQ(row.find("\"rank\""), std::string::npos);
+  EXPECT_EQ(row.find("null"), std::string::npos);
+}
+
+TEST(Codec, BadUtf8IsReplacedNotThrown) {
+  const std::string text = encode(SocketDirectoryReply{"/tmp/\xff"});
+  EXPECT_EQ(decode_socket_directory_reply(text)->directory, "/tmp/\xEF\xBF\xBD");
+}
+
+TEST(Codec, UnknownFieldsArePassedOver) {
+  const auto reply = decode_cancel_reply(
+      R"({"schema":1,"withdrawn":1,"beyond_recall":[],"later":{"more":[1,2]}})");
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->withdrawn, 1U);
+}
+
+struct Bad {
+  const char* text;
+  const char* says;
+};
+class BadReply : public testing::TestWithParam<Bad> {};
+TEST_P(BadReply, IsAnErrorThatNamesTheField) {
+  const auto reply = decode_cancel_reply(GetParam().text);
+  ASSERT_FALSE(reply);
+  EXPECT_NE(reply.error().message.find(GetParam().says), std::string::npos)
+      << reply.error().message;
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, BadReply,
+    testing::Values(
+        Bad{R"({"schema":1,"beyond_recall":[]})", "\"withdrawn\" is missing"},
+        Bad{R"({"schema":1,"withdrawn":-1,"beyond_recall":[]})", "\"withdrawn\" is not in range"},
+        Bad{R"({"schema":1,"withdrawn":1.5,"beyond_recall":[]})", "not a whole number"},
+        Bad{R"({"schema":1,"withdrawn":true,"beyond_recall":[]})", "not a whole number"},
+        Bad{R"({"schema":1,"withdrawn":1,"beyond_recall":{}})", "\"beyond_recall\" is not a list"},
+        Bad{R"({"schema":1,"withdrawn":1,"beyond_recall":[1,"2"]})", "\"beyond_recall[1]\""},
+        Bad{R"({"schema":1,"withdrawn":1,"beyond_recall":[18446744073709551615]})", "in range"},
+        Bad{R"({"withdrawn":1,"beyond_recall":[]})", "schema"},
+        Bad{R"({"schema":2,"withdrawn":1,"beyond_recall":[]})", "schema 2"},
+        Bad{R"({"error":5})", "\"error\" is not an object"},
+        Bad{R"({"error":{"code":"x"}})", "\"message\" is missing"}));
+
+TEST(Codec, WrongTypesDeepInARequestAreNamed) {
+  const auto bad = decode_prepare_request(
+      R"({"fn":"prepareTrace","selection":{"pids":[1,[2]],"ranks":[],"all":false,)"
+      R"("process_limit":0},"trace":{}})");
+  ASSERT_FALSE(bad);
+  EXPECT_NE(bad.error().message.find("selection.pids[1]"), std::string::npos);
+  const auto not_object = decode_prepare_request(R"({"selection":[],"trace":{}})");
+  ASSERT_FALSE(not_object);
+  EXPECT_NE(not_object.error().message.find("\"selection\" is not an object"), std::string::npos);
+}
+
+TEST(Codec, HostileTextsAreRefused) {
+  const std::string deep = R"({"a":)" + std::string(100'000, '[');
+  const std::string deep_closed =
+      R"({"fn":"x","a":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+  std::string objects = "{";
+  for (int i = 0; i < 100'000; ++i) objects += R"("a":{)";
+  for (const std::string& text :
+       {deep, deep_closed, objects, std::string(), std::string("   "), std::string("{"),
+        std::string("[]"), std::string("{}"), std::string("null"), std::string("GET / HTTP/1.1"),
+        std::string(R"({"fn":1e999})"), std::string(R"({"fn":"a","x":1e999})"),
+        std::string(R"({"fn":1})"), std::string(R"({"fn":"a","fn":"b"})"),
+        std::string("{\"fn\":\"a\"}x"), std::string("{\"fn\":\"\xff\"}"), std::string("\0", 1)}) {
+    const auto fn = decode_fn(text);
+    ASSERT_FALSE(fn) << text.substr(0, 40);
+    EXPECT_EQ(fn.error().kind, ErrorKind::invalid);
+    EXPECT_LT(fn.error().message.size(), 400U);
+    EXPECT_FALSE(decode_status_reply(text));
+    EXPECT_FALSE(decode_legacy_trace_request(text));
+  }
+}
+
+TEST(Codec, DepthLimitIsExact) {
+  const auto nested = [](int lists) {
+    return R"({"fn":"x","a":)" + std::string(static_cast<std::size_t>(lists), '[') +
+           std::string(static_cast<std::size_t>(lists), ']') + "}";
+  };
+  EXPECT_TRUE(decode_fn(nested(kMaxJsonDepth - 1)));
+  EXPECT_FALSE(decode_fn(nested(kMaxJsonDepth)));
+}
+
+TEST(Codec, HugeStringsAndListsAreRefused) {
+  EXPECT_FALSE(decode_session_request(R"({"session":")" + std::string(70'000, 'x') + "\"}"));
+  std::string pids = R"({"schema":1,"withdrawn":0,"beyond_recall":[0)";
+  for (int i = 0; i < 100'001; ++i) pids += ",0";
+  EXPECT_FALSE(decode_cancel_reply(pids + "]}"));
+  std::string many = R"({"fn":"x","a":[0)";
+  for (int i = 0; i < 2'000'001; ++i) many += ",0";
+  const auto fn = decode_fn(many + "]}");
+  ASSERT_FALSE(fn);
+  EXPECT_NE(fn.error().message.find("too many values"), std::string::npos);
+}
+
+TEST(Codec, ErrorsKeepKindAndSentence) {
+  for (const ErrorKind kind :
+       {ErrorKind::unavailable, ErrorKind::failed, ErrorKind::invalid, ErrorKind::denied,
+        ErrorKind::not_found, ErrorKind::timed_out, ErrorKind::exhausted}) {
+    const ErrorReply wire = to_error_reply({kind, "why"});
+    EXPECT_EQ(kind_of_code(wire.code), kind) << wire.code;
+    const auto reply = decode_status_reply(encode(wire));
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().kind, kind);
+    EXPECT_EQ(reply.error().message, "why");
+  }
+  EXPECT_EQ(kind_of_code("ambiguous"), ErrorKind::invalid);
+  EXPECT_EQ(kind_of_code("not_identified"), ErrorKind::denied);
+  EXPECT_EQ(kind_of_code("no such code"), ErrorKind::failed);
+  EXPECT_EQ(decode_error_reply(encode(ErrorReply{"ambiguous", "m"}))->code, "ambiguous");
+  EXPECT_EQ(decode_error_reply(encode(a_status())).error().kind, ErrorKind::not_found);
+}
+
+// As the client in the field sends it.
+constexpr const char* kFieldRequest =
+    "\n{\n    \"fn\": \"setKinetOnDemandRequest\",\n    \"config\": "
+    "\"ACTIVITIES_LOG_FILE=/tmp/t.json\\nPROFILE_START_TIME=0\\nACTIVITIES_DURATION_MSECS=500\\n"
+    "PROFILE_REPORT_INPUT_SHAPES=false\\nPROFILE_WITH_STACK=false\\nPROFILE_WITH_FLOPS=false\\n"
+    "PROFILE_WITH_MODULES=false\",\n    \"job_id\": 0,\n    \"pids\": [0],\n    "
+    "\"process_limit\": 3\n}";
+
+TEST(Legacy, RequestOfTheFieldByByte) {
+  EXPECT_EQ(*decode_fn(kFieldRequest), "setKinetOnDemandRequest");
+  const auto request = decode_legacy_trace_request(kFieldRequest);
+  ASSERT_TRUE(request);
+  EXPECT_EQ(
+      request->config,
+      "ACTIVITIES_LOG_FILE=/tmp/t.json\nPROFILE_START_TIME=0\nACTIVITIES_DURATION_MSECS=500\n"
+      "PROFILE_REPORT_INPUT_SHAPES=false\nPROFILE_WITH_STACK=false\nPROFILE_WITH_FLOPS=false\n"
+      "PROFILE_WITH_MODULES=false");
+  EXPECT_EQ(request->job_id, 0);
+  EXPECT_EQ(request->pids, std::vector<std::int64_t>{0});
+  EXPECT_EQ(request->process_limit, 3);
+  EXPECT_EQ(encode_legacy(*request), kFieldRequest);
+}
+
+TEST(Legacy, DefaultsAndErrors) {
+  const auto request = decode_legacy_trace_request(R"({"config":"","pids":[]})");
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->job_id, 0);
+  EXPECT_EQ(request->process_limit, 1000);
+  EXPECT_EQ(decode_legacy_trace_request(R"({"config":"","pids":[],"job_id":9223372036854775807})")
+                ->job_id,
+            9223372036854775807);
+  const auto kind = [](const char* text) { return decode_legacy_trace_request(text).error().kind; };
+  EXPECT_EQ(kind(R"({"pids":[0]})"), ErrorKind::not_found);
+  EXPECT_EQ(kind(R"({"config":"a"})"), ErrorKind::not_found);
+  EXPECT_EQ(kind(R"({"config":5})"), ErrorKind::not_found);
+  EXPECT_EQ(kind(R"({"config":5,"pids":[0]})"), ErrorKind::invalid);
+  EXPECT_EQ(kind(R"({"config":"a","pids":0})"), ErrorKind::invalid);
+  EXPECT_EQ(kind(R"({"config":"a","pids":["0"]})"), ErrorKind::invalid);
+  EXPECT_EQ(kind(R"({"config":"a","pids":[0],"job_id":"7"})"), ErrorKind::invalid);
+  EXPECT_EQ(kind(R"({"config":"a","pids":[0],"process_limit":1.5})"), ErrorKind::invalid);
+  EXPECT_EQ(kind(R"({"config":"a","pids":[18446744073709551615]})"), ErrorKind::invalid);
+}
+
+TEST(Legacy, RepliesToTheLetter) {
+  EXPECT_EQ(
+      encode_legacy(LegacyTraceReply{0, {12, 13}, 1, {}, {12, 13, 14}}),
+      R"({"activityProfilersBusy":0,"activityProfilersTriggered":[12,13],)"
+      R"("eventProfilersBusy":1,"eventProfilersTriggered":[],"processesMatched":[12,13,14]})");
+  EXPECT_EQ(encode_legacy_status(1), R"({"status":1})");
+  EXPECT_EQ(encode_legacy_version("0.6.0"), R"({"version":"0.6.0"})");
+  EXPECT_EQ(encode_legacy_failed(""), R"({"status":"failed"})");
+  EXPECT_EQ(encode_legacy_failed("a \"b\""), R"({"status":"failed with exception = a \"b\""})");
+  EXPECT_EQ(encode_legacy_bool_status(false), R"({"status":false})");
+}
+
+TEST(Legacy, RepliesReadBack) {
+  const auto reply =
+      decode_legacy_trace_reply(encode_legacy(LegacyTraceReply{2, {1}, 0, {}, {1, 3}}));
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->activity_profilers_busy, 2);
+  EXPECT_EQ(reply->activity_profilers_triggered, std::vector<std::int64_t>{1});
+  EXPECT_EQ(reply->processes_matched, (std::vector<std::int64_t>{1, 3}));
+  EXPECT_NE(decode_legacy_trace_reply(encode_legacy_failed("")).error().message.find("failed"),
+            std::string::npos);
+  EXPECT_EQ(*decode_legacy_status(R"({"status":1})"), 1);
+  EXPECT_EQ(*decode_legacy_version(R"({"version":"0.6.0"})"), "0.6.0");
+}
+
+TEST(Legacy, Pause) {
+  EXPECT_EQ(*decode_legacy_pause_seconds(encode_legacy_pause(300)), 300);
+  EXPECT_EQ(decode_legacy_pause_seconds(R"({"fn":"dcgmProfPause"})").error().kind,
+            ErrorKind::not_found);
+  EXPECT_EQ(decode_legacy_pause_seconds(R"({"duration_s":"x"})").error().kind, ErrorKind::invalid);
+}
+
+}  // namespace
+}  // namespace dynolog::rpc
