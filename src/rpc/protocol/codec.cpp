@@ -261,9 +261,9 @@ struct CodeOfKind {
 // The first code of a kind is what to_error_reply() gives.
 constexpr std::array kCodes{
     CodeOfKind{"bad_request", ErrorKind::invalid},
-    CodeOfKind{"ambiguous", ErrorKind::invalid},
+    CodeOfKind{"ambiguous", ErrorKind::ambiguous},
     CodeOfKind{"denied", ErrorKind::denied},
-    CodeOfKind{"not_identified", ErrorKind::denied},
+    CodeOfKind{"not_identified", ErrorKind::not_identified},
     CodeOfKind{"not_found", ErrorKind::not_found},
     CodeOfKind{"unavailable", ErrorKind::unavailable},
     CodeOfKind{"unknown_method", ErrorKind::unavailable},

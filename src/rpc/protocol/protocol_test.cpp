@@ -238,7 +238,8 @@ TEST(Codec, HugeStringsAndListsAreRefused) {
 TEST(Codec, ErrorsKeepKindAndSentence) {
   for (const ErrorKind kind :
        {ErrorKind::unavailable, ErrorKind::failed, ErrorKind::invalid, ErrorKind::denied,
-        ErrorKind::not_found, ErrorKind::timed_out, ErrorKind::exhausted}) {
+        ErrorKind::not_found, ErrorKind::timed_out, ErrorKind::exhausted, ErrorKind::ambiguous,
+        ErrorKind::not_identified}) {
     const ErrorReply wire = to_error_reply({kind, "why"});
     EXPECT_EQ(kind_of_code(wire.code), kind) << wire.code;
     const auto reply = decode_status_reply(encode(wire));
@@ -246,8 +247,8 @@ TEST(Codec, ErrorsKeepKindAndSentence) {
     EXPECT_EQ(reply.error().kind, kind);
     EXPECT_EQ(reply.error().message, "why");
   }
-  EXPECT_EQ(kind_of_code("ambiguous"), ErrorKind::invalid);
-  EXPECT_EQ(kind_of_code("not_identified"), ErrorKind::denied);
+  EXPECT_EQ(kind_of_code("bad_request"), ErrorKind::invalid);
+  EXPECT_EQ(kind_of_code("unknown_method"), ErrorKind::unavailable);
   EXPECT_EQ(kind_of_code("no such code"), ErrorKind::failed);
   EXPECT_EQ(decode_error_reply(encode(ErrorReply{"ambiguous", "m"}))->code, "ambiguous");
   EXPECT_EQ(decode_error_reply(encode(a_status())).error().kind, ErrorKind::not_found);
