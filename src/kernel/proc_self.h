@@ -1,0 +1,43 @@
+// What this process itself uses: CPU time, memory, context switches, threads, descriptors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/system_root.h"
+
+namespace dynolog {
+
+// Of /proc/self/stat, what getrusage(2) does not tell.
+struct ProcSelfStat {
+  std::uint64_t threads = 0;
+  std::uint64_t virtual_bytes = 0;
+  std::uint64_t resident_pages = 0;
+};
+[[nodiscard]] Result<ProcSelfStat> parse_proc_self_stat(std::string_view text);
+
+// Of all threads, ended ones included. A voluntary switch is a thread that went to sleep: each has
+// one wake-up.
+struct SelfUsage {
+  Nanoseconds user{};
+  Nanoseconds system{};
+  std::uint64_t voluntary_switches = 0;
+  std::uint64_t involuntary_switches = 0;
+};
+[[nodiscard]] SelfUsage read_self_usage();
+
+// The number of open descriptors: what stat(2) says of /proc/self/fd (Linux 6.2), or a count.
+class SelfDescriptors {
+ public:
+  explicit SelfDescriptors(const SystemRoot& root) : path_(root.proc + "/self/fd") {}
+  [[nodiscard]] Result<std::uint64_t> count() const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace dynolog
