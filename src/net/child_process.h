@@ -1,8 +1,8 @@
 // A child process of the daemon with one channel of frames: what can hang or crash runs in these.
 //
 // The child is the daemon's own program, re-executed with `--worker=KIND`, with no descriptors but
-// 0-2 and the channel (descriptor 3, an AF_UNIX SOCK_SEQPACKET socketpair; one packet is one frame).
-// Its frames count as hostile input: bounded in size and rate, decoded by the receiver.
+// 0-2 and the channel (descriptor 3, an AF_UNIX SOCK_SEQPACKET socketpair; one packet is one
+// frame). Its frames count as hostile input: bounded in size and rate, decoded by the receiver.
 #pragma once
 
 #include <sys/types.h>
@@ -44,8 +44,9 @@ class ChildProcess {
                                                                    const ChildOptions& options,
                                                                    OnFrame on_frame,
                                                                    OnExit on_exit);
-  // Closes the channel (a well-behaved worker ends then) and sends SIGKILL. A child that is stuck in
-  // the kernel cannot be reaped now: its pidfd is handed to the loop, which reaps it if it ever ends.
+  // Closes the channel (a well-behaved worker ends then) and sends SIGKILL. A child that is stuck
+  // in the kernel cannot be reaped now: its pidfd is handed to the loop, which reaps it if it ever
+  // ends.
   virtual ~ChildProcess() = default;
 
   // Never blocks. An error when the child does not read (its socket buffer is full) or is gone.

@@ -29,8 +29,8 @@ class Timer {
   std::unique_ptr<State> state_;
 };
 
-// Calls back each time a descriptor is readable, until it is destroyed. Does not own the descriptor;
-// destroy the watch before closing it.
+// Calls back each time a descriptor is readable, until it is destroyed. Does not own the
+// descriptor; destroy the watch before closing it.
 class Watch {
  public:
   struct State;

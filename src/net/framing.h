@@ -24,17 +24,18 @@ class FrameDecoder {
 
   // Never allocates ahead of the bytes that came: a length of 2^31-1 costs nothing.
   void append(std::string_view bytes);
-  // The next whole frame; nullopt when more bytes are needed; an error (kind invalid: negative, zero
-  // or too large a length, or HTTP spoken here, see looks_like_http) is final.
+  // The next whole frame; nullopt when more bytes are needed; an error (kind invalid: negative,
+  // zero or too large a length, or HTTP spoken here, see looks_like_http) is final.
   [[nodiscard]] Result<std::optional<std::string>> next();
   // True when the first bytes are an HTTP request line ("GET ", "POST ", ...).
   [[nodiscard]] bool looks_like_http() const;
   // True when part of a frame is held.
-  [[nodiscard]] bool partial() const { return !buffer_.empty(); }
+  [[nodiscard]] bool partial() const { return taken_ < buffer_.size(); }
 
  private:
   std::size_t max_bytes_;
   std::string buffer_;
+  std::size_t taken_ = 0;  // bytes at the front of buffer_ that were given out as frames
 };
 
 }  // namespace dynolog

@@ -1,0 +1,189 @@
+// SO_PEERCRED with a pidfd, and NETLINK_SOCK_DIAG's exact lookup.
+#include "net/peer_identity.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace dynolog {
+namespace {
+
+#ifndef SO_PEERPIDFD
+constexpr int SO_PEERPIDFD = 77;
+#endif
+
+Result<UniqueFd> peer_pidfd(int socket, pid_t pid) {
+  int pidfd = -1;
+  socklen_t size = sizeof pidfd;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0) return UniqueFd(pidfd);
+  if (errno == ENOPROTOOPT) {  // before Linux 6.5
+    pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    if (pidfd >= 0) return UniqueFd(pidfd);
+  }
+  if (errno == EMFILE || errno == ENFILE) return fail_errno(errno, "pinning the caller's process");
+  return fail(ErrorKind::denied, "the calling process has ended, so nobody can say who it was");
+}
+
+// One end of a TCP connection, with v4-mapped addresses unmapped.
+struct Endpoint {
+  int family = AF_UNSPEC;
+  std::array<std::uint32_t, 4> address{};  // network order; only the first for AF_INET
+  std::uint16_t port = 0;                  // network order
+
+  [[nodiscard]] bool loopback() const {
+    if (family == AF_INET) return (ntohl(address[0]) >> 24U) == 127;
+    return family == AF_INET6 && address == std::array<std::uint32_t, 4>{0, 0, 0, htonl(1)};
+  }
+};
+
+Endpoint to_endpoint(const sockaddr_storage& storage) {
+  Endpoint end;
+  if (storage.ss_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &storage, sizeof v4);
+    end.family = AF_INET;
+    end.address[0] = v4.sin_addr.s_addr;
+    end.port = v4.sin_port;
+  } else if (storage.ss_family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, &storage, sizeof v6);
+    std::memcpy(end.address.data(), &v6.sin6_addr, sizeof v6.sin6_addr);
+    end.port = v6.sin6_port;
+    end.family = AF_INET6;
+    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+      end.family = AF_INET;
+      end.address = {end.address[3], 0, 0, 0};
+    }
+  }
+  return end;
+}
+
+struct DiagRequest {
+  nlmsghdr header;
+  inet_diag_req_v2 body;
+};
+
+DiagRequest make_request(const Endpoint& peer, const Endpoint& ours) {
+  DiagRequest request{};
+  request.header.nlmsg_len = sizeof request;
+  request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  request.header.nlmsg_flags = NLM_F_REQUEST;
+  request.header.nlmsg_seq = 1;
+  request.body.sdiag_family = static_cast<std::uint8_t>(peer.family);
+  request.body.sdiag_protocol = IPPROTO_TCP;
+  request.body.idiag_states = ~0U;
+  inet_diag_sockid& id = request.body.id;
+  id.idiag_sport = peer.port;
+  id.idiag_dport = ours.port;
+  std::copy(peer.address.begin(), peer.address.end(), id.idiag_src);
+  std::copy(ours.address.begin(), ours.address.end(), id.idiag_dst);
+  id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
+  id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+  return request;
+}
+
+std::unexpected<Error> closed_peer() {
+  return fail(ErrorKind::denied,
+              "the caller has closed its connection, so nobody can say who it was");
+}
+
+// The kernel's answer to one exact request; bounds-checked although it is the kernel's.
+Result<inet_diag_msg> parse_answer(std::string_view bytes, const DiagRequest& request) {
+  nlmsghdr header{};
+  if (bytes.size() < sizeof header) return fail(ErrorKind::failed, "a short answer of sock_diag");
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::string_view body = bytes.substr(sizeof header);
+  if (header.nlmsg_type == NLMSG_ERROR) {
+    nlmsgerr error{};
+    if (body.size() < sizeof error) return fail(ErrorKind::failed, "a short error of sock_diag");
+    std::memcpy(&error, body.data(), sizeof error);
+    if (error.error == -ENOENT) return closed_peer();  // reset
+    return fail(ErrorKind::unavailable, "sock_diag, which tells whose connection this is: " +
+                                            std::string(std::strerror(-error.error)));
+  }
+  inet_diag_msg answer{};
+  if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY || body.size() < sizeof answer) {
+    return fail(ErrorKind::failed, "an unknown answer of sock_diag");
+  }
+  std::memcpy(&answer, body.data(), sizeof answer);
+  // Without a connected socket the lookup falls back to a listener on the same port.
+  if (answer.id.idiag_sport != request.body.id.idiag_sport ||
+      answer.id.idiag_dport != request.body.id.idiag_dport) {
+    return closed_peer();
+  }
+  return answer;
+}
+
+Result<inet_diag_msg> ask_kernel(const DiagRequest& request) {
+  const UniqueFd netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  if (!netlink.valid()) return fail_errno(errno, "opening sock_diag");
+  if (::send(netlink.get(), &request, sizeof request, 0) != sizeof request) {
+    return fail_errno(errno, "asking sock_diag");
+  }
+  alignas(nlmsghdr) std::array<char, 8192> buffer;
+  // The kernel answers within send(), so nothing is waited for.
+  const auto size = ::recv(netlink.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (size < 0) return fail_errno(errno, "reading from sock_diag");
+  return parse_answer({buffer.data(), static_cast<std::size_t>(size)}, request);
+}
+
+}  // namespace
+
+Result<UnixPeer> unix_peer(int socket) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
+    return fail_errno(errno, "asking for the caller's credentials");
+  }
+  if (credentials.pid <= 0) {
+    return fail(ErrorKind::denied, "the caller is in a pid namespace that this daemon cannot see");
+  }
+  if (Uid{credentials.uid} == kOverflowUid || credentials.uid == static_cast<uid_t>(-1)) {
+    return fail(ErrorKind::denied,
+                "the caller's user has no mapping here (uid 65534 stands for many users)");
+  }
+  auto pidfd = peer_pidfd(socket, credentials.pid);
+  if (!pidfd) return std::unexpected(pidfd.error());
+  pollfd poll{.fd = pidfd->get(), .events = POLLIN, .revents = 0};
+  if (::poll(&poll, 1, 0) != 0) {
+    return fail(ErrorKind::denied, "the calling process has ended, so nobody can say who it was");
+  }
+  return UnixPeer{Uid{credentials.uid}, Pid{credentials.pid}, std::move(*pidfd)};
+}
+
+Result<TcpPeer> loopback_tcp_peer(int socket) {
+  sockaddr_storage peer_address{};
+  sockaddr_storage our_address{};
+  socklen_t size = sizeof peer_address;
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer_address), &size) != 0) {
+    return closed_peer();
+  }
+  size = sizeof our_address;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&our_address), &size) != 0) {
+    return closed_peer();
+  }
+  const Endpoint peer = to_endpoint(peer_address);
+  const Endpoint ours = to_endpoint(our_address);
+  if (!peer.loopback() || !ours.loopback() || peer.family != ours.family) {
+    return fail(ErrorKind::unavailable, "the caller does not come over loopback");
+  }
+  const auto answer = ask_kernel(make_request(peer, ours));
+  if (!answer) return std::unexpected(answer.error());
+  const bool open = answer->idiag_state == TCP_ESTABLISHED || answer->idiag_state == TCP_FIN_WAIT2;
+  if (!open || answer->idiag_inode == 0) return closed_peer();
+  return TcpPeer{Uid{answer->idiag_uid}, answer->idiag_inode};
+}
+
+}  // namespace dynolog
