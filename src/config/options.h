@@ -14,8 +14,8 @@
 namespace dynolog {
 
 struct RpcOptions {
-  int port = 1778;           // --port; -1 in the file or --no-tcp: unix socket only
-  std::string bind;          // --rpc_bind; "": loopback
+  int port = 1778;   // --port; -1 in the file or --no-tcp: unix socket only
+  std::string bind;  // --rpc_bind; "": loopback
   rpc::RpcAuth auth = rpc::RpcAuth::loopback_only;  // --rpc_auth=none
   bool loopback_identity = true;
   bool loopback_root = true;
@@ -58,17 +58,27 @@ struct CommandLine {
   enum class Action { run, worker, check_config, print_config, list_metrics, help, version };
   Action action = Action::run;
   Options options;
-  std::string worker;               // with Action::worker: "procs" | "files"
-  std::string text;                 // with help: what to print
-  bool json = false;                // with list_metrics
+  std::string worker;                 // with Action::worker: "procs" | "files"
+  std::string text;                   // with help: what to print
+  bool json = false;                  // with list_metrics
   std::vector<std::string> warnings;  // accepted but without effect, one sentence each
 };
 
-// `arguments` without argv[0]. Takes gflags spellings (--flag, --noflag, --flag=value, --flag value,
-// one dash, --flagfile=FILE) and --config=FILE (TOML, same names). argv wins over flagfile over TOML.
-// An unknown option is an error with the nearest one suggested; a bad value names option, value, and
-// what is allowed; a bad file names its line.
+// `arguments` without argv[0]. Takes gflags spellings (--flag, --noflag, --flag=value, --flag
+// value, one dash, --flagfile=FILE) and --config=FILE (TOML, same names). argv wins over flagfile
+// over TOML. An unknown option is an error with the nearest one suggested; a bad value names
+// option, value, and what is allowed; a bad file names its line.
 [[nodiscard]] Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments);
+
+// Where a system's daemon keeps its options; tests give their own.
+struct StandardFiles {
+  std::string config;    // TOML, read when it exists and --config is not given
+  std::string flagfile;  // read when it exists and --flagfile is not given
+  std::string run_dir;   // a daemon with another --run_dir is not the system's
+  bool system_mode = false;
+};
+[[nodiscard]] Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments,
+                                                     const StandardFiles& standard);
 
 // The effective options as TOML that parses back to the same options.
 [[nodiscard]] std::string print_config(const Options& options);

@@ -1,0 +1,104 @@
+// Layers into options: precedence, each value's check, and what does not go together.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+
+#include "base/text.h"
+#include "config/layers.h"
+#include "config/values.h"
+
+namespace dynolog {
+namespace {
+
+using ByName = std::map<std::string_view, Assignment>;
+
+// Within one source a repeated list grows, anything else takes the last.
+ByName by_name(const Layer& layer) {
+  ByName found;
+  for (const Assignment& assignment : layer) {
+    const auto [entry, added] = found.try_emplace(assignment.option.name, assignment);
+    if (added) continue;
+    const bool emptied = assignment.values.size() == 1 && assignment.values.front().empty();
+    if (assignment.option.kind != ValueKind::list || emptied) {
+      entry->second = assignment;
+      continue;
+    }
+    Values& values = entry->second.values;
+    if (values.size() == 1 && values.front().empty()) values.clear();
+    values.insert(values.end(), assignment.values.begin(), assignment.values.end());
+  }
+  return found;
+}
+
+Status assign(Options& options, const Assignment& assignment) {
+  const auto done = assignment.option.row->assign(options, assignment.values);
+  if (done) return {};
+  const std::string value = clean_text(fmt::format("{}", fmt::join(assignment.values, ",")), 100);
+  // A file's line reads "port = x", a flag "--port=x".
+  const std::string_view between =
+      assignment.where.ends_with("--" + std::string(assignment.option.name)) ? "=" : " = ";
+  return fail(ErrorKind::invalid,
+              fmt::format("{}{}{}: {}", assignment.where, between, value, done.error().message));
+}
+
+bool switched_off(const Assignment& assignment) {
+  return assignment.option.kind == ValueKind::flag && assignment.values.back() == "false";
+}
+
+// One sentence for each feature, naming the options that were given.
+std::vector<std::string> warnings_of(const ByName& merged) {
+  std::map<std::string_view, std::vector<std::string>> given;
+  for (const auto& [name, assignment] : merged) {
+    if (assignment.option.field == nullptr || switched_off(assignment)) continue;
+    given[assignment.option.field->feature].push_back(fmt::format("--{}", name));
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [feature, names] : given) {
+    sentences.push_back(fmt::format("{} accepted, no effect: this version has no {}",
+                                    fmt::join(names, ", "), feature));
+  }
+  return sentences;
+}
+
+Status check_together(const Options& options) {
+  if (options.rpc.auth != rpc::RpcAuth::none && !is_loopback(options.rpc.bind)) {
+    return fail(ErrorKind::invalid,
+                fmt::format("--rpc_bind={} listens beyond loopback, where callers cannot be told "
+                            "apart: add --rpc_auth=none if whoever reaches the port may call, or "
+                            "leave --rpc_bind out",
+                            options.rpc.bind));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Applied> apply_layers(const std::vector<Layer>& layers) {
+  ByName merged;
+  for (const Layer& layer : layers) {
+    for (auto& [name, assignment] : by_name(layer)) merged.insert_or_assign(name, assignment);
+  }
+  Applied applied;
+  for (const auto& [name, assignment] : merged) {
+    if (assignment.option.field != nullptr && assignment.option.field->refused &&
+        !switched_off(assignment)) {
+      return fail(ErrorKind::invalid, fmt::format("{}: this version has no {}", assignment.where,
+                                                  assignment.option.field->feature));
+    }
+    if (assignment.option.row == nullptr || assignment.option.row->assign == nullptr) continue;
+    if (auto done = assign(applied.options, assignment); !done) {
+      return std::unexpected(std::move(done.error()));
+    }
+  }
+  if (auto good = check_together(applied.options); !good) {
+    return std::unexpected(std::move(good.error()));
+  }
+  applied.warnings = warnings_of(merged);
+  if (!applied.options.metrics.json && !applied.options.metrics.json_file.empty()) {
+    applied.warnings.emplace_back("--json_file has no effect without --use_JSON");
+  }
+  return applied;
+}
+
+}  // namespace dynolog
