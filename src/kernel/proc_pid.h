@@ -29,7 +29,8 @@ struct ProcPidStat {
   std::int32_t pid = 0;
   char state = '?';
   std::int32_t parent_pid = 0;
-  std::uint64_t start_ticks = 0;  // field 22, in clock ticks since boot: with the pid it names a process
+  std::uint64_t start_ticks =
+      0;  // field 22, in clock ticks since boot: with the pid it names a process
 };
 // comm may hold spaces and parentheses: what counts is the last ')'.
 [[nodiscard]] Result<ProcPidStat> parse_proc_pid_stat(std::string_view text);

@@ -22,7 +22,7 @@ struct ProcessFacts {
   std::string command;  // command line in one line, e.g. "python train.py --lr 0.1"
   std::string working_directory;
   JobFacts job;
-  bool holds_gpu = false;  // has /dev/nvidia<N>, /dev/kfd or /dev/dri/renderD* open
+  bool holds_gpu = false;     // has /dev/nvidia<N>, /dev/kfd or /dev/dri/renderD* open
   std::string torch_library;  // path inside its root of the mapped libtorch_cpu.so, or ""
   // Variables of the process that decide where Kineto writes and what it reads.
   std::string ondemand_trace_dir;  // KINETO_ONDEMAND_TRACE_DIR

@@ -27,6 +27,7 @@ struct ProcessEntry {
   MonotonicTime last_poll;
   WallTime last_poll_wall;
   std::optional<Nanoseconds> poll_period;  // from the last polls; nullopt before the second
+  int long_gaps = 0;                       // gaps in a row that were longer than the period
   std::uint64_t polls = 0;
   bool last_idle = true;
   std::optional<ProcessFacts> facts;
@@ -48,8 +49,8 @@ inline constexpr std::size_t kMaxProcesses = 16384;
 
 class ProcessTable {
  public:
-  // What one poll meant: `first` asks the owner to have facts read; `reused` says that an entry of
-  // an older process with this pid was dropped.
+  // What one poll meant: `first` asks the owner to have facts read (also when the process's uid has
+  // changed); `reused` says that an entry of an older process with this pid was dropped.
   struct PollResult {
     bool known = true;  // false: the table is full
     bool first = false;
@@ -68,6 +69,12 @@ class ProcessTable {
  private:
   std::map<Pid, ProcessEntry> by_pid_;
 };
+
+// Whose process it is; nullopt before that is known, or when its uid has changed since it was read.
+[[nodiscard]] std::optional<Tenant> tenant_of(const ProcessEntry& entry);
+
+// A process whose tenant is not known is only root's to see.
+[[nodiscard]] bool may_reach(const Caller& caller, const ProcessEntry& entry);
 
 // Stalled after 2 periods (and at least 2 s) without a poll, counted from a period of 5 s while it
 // is not known.

@@ -13,8 +13,8 @@
 namespace dynolog {
 
 struct Selection {
-  std::optional<std::string> job;   // "123" also means its steps and array members ("123_4", 123.0)
-  std::vector<std::int64_t> pids;   // host pid or pid in the process's namespace
+  std::optional<std::string> job;  // "123" also means its steps and array members ("123_4", 123.0)
+  std::vector<std::int64_t> pids;  // host pid or pid in the process's namespace
   std::vector<int> ranks;
   std::optional<Uid> uid;
   std::optional<std::string> command;  // substring of the command line
