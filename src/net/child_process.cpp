@@ -152,7 +152,7 @@ class SpawnedChild final : public ChildProcess {
         pid_(pid),
         pidfd_(std::move(pidfd)),
         channel_(std::move(channel)),
-        on_frame_(std::move(on_frame)),
+        on_frame_(std::make_shared<const OnFrame>(std::move(on_frame))),
         on_exit_(std::move(on_exit)),
         buffer_(std::make_unique_for_overwrite<char[]>(kMaxWorkerFrame)) {
     exit_watch_ = loop_.watch_readable(pidfd_.get(), [this] { ended(); });
@@ -208,7 +208,8 @@ class SpawnedChild final : public ChildProcess {
       return false;
     }
     const auto alive = alive_;
-    on_frame_({buffer_.get(), static_cast<std::size_t>(size)});
+    const auto on_frame = on_frame_;
+    (*on_frame)({buffer_.get(), static_cast<std::size_t>(size)});
     return *alive && channel_.valid();
   }
 
@@ -244,7 +245,7 @@ class SpawnedChild final : public ChildProcess {
   pid_t pid_;
   UniqueFd pidfd_;
   UniqueFd channel_;
-  OnFrame on_frame_;
+  std::shared_ptr<const OnFrame> on_frame_;  // shared: it may destroy this object
   OnExit on_exit_;
   std::unique_ptr<char[]> buffer_;  // untouched pages cost nothing
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -94,6 +94,7 @@ struct Watch::State {
     if (signal) {
       signal->live = false;
       error_code ignored;
+      signal->source.cancel(ignored);  // lets go of the handler, and with it of the core
       signal->source.clear(ignored);
     }
   }

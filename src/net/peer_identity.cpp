@@ -24,6 +24,10 @@ namespace {
 constexpr int SO_PEERPIDFD = 77;
 #endif
 
+constexpr std::uint8_t kEstablished = TCP_ESTABLISHED;
+constexpr std::uint8_t kFinWait1 = TCP_FIN_WAIT1;
+constexpr std::uint8_t kFinWait2 = TCP_FIN_WAIT2;
+
 Result<UniqueFd> peer_pidfd(int socket, pid_t pid) {
   int pidfd = -1;
   socklen_t size = sizeof pidfd;
@@ -179,9 +183,17 @@ Result<TcpPeer> loopback_tcp_peer(int socket) {
   if (!peer.loopback() || !ours.loopback() || peer.family != ours.family) {
     return fail(ErrorKind::unavailable, "the caller does not come over loopback");
   }
-  const auto answer = ask_kernel(make_request(peer, ours));
+  const DiagRequest request = make_request(peer, ours);
+  auto answer = ask_kernel(request);
+  if (answer && answer->idiag_state == kFinWait1 && answer->idiag_inode != 0) {
+    // The peer has shut its writing side and we owe it an acknowledgement, which the kernel delays
+    // by up to 40 ms. Sending it now brings the peer to FIN_WAIT2.
+    const int on = 1;
+    ::setsockopt(socket, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+    answer = ask_kernel(request);
+  }
   if (!answer) return std::unexpected(answer.error());
-  const bool open = answer->idiag_state == TCP_ESTABLISHED || answer->idiag_state == TCP_FIN_WAIT2;
+  const bool open = answer->idiag_state == kEstablished || answer->idiag_state == kFinWait2;
   if (!open || answer->idiag_inode == 0) return closed_peer();
   return TcpPeer{Uid{answer->idiag_uid}, answer->idiag_inode};
 }
