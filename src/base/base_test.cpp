@@ -19,10 +19,22 @@ namespace {
 TEST(CleanText, KeepsUtf8AndReplacesControlsAndBadBytes) {
   EXPECT_EQ(clean_text("r\u00e4nk 0 \u2713", 100), "r\u00e4nk 0 \u2713");
   EXPECT_EQ(clean_text("a\x1b[31mb", 100), "a\uFFFD[31mb");
-  EXPECT_EQ(clean_text("a\xff" "b\n", 100), "a\uFFFDb\uFFFD");
-  EXPECT_EQ(clean_text("\xc2\x9b" "31m", 100), "\uFFFD31m") << "C1 CSI passes raw to terminals";
+  EXPECT_EQ(clean_text("a\xff"
+                       "b\n",
+                       100),
+            "a\uFFFDb\uFFFD");
+  EXPECT_EQ(clean_text("\xc2\x9b"
+                       "31m",
+                       100),
+            "\uFFFD31m")
+      << "C1 CSI passes raw to terminals";
   EXPECT_EQ(clean_text("\xed\xa0\x80", 100), "\uFFFD\uFFFD\uFFFD") << "a surrogate is not UTF-8";
-  EXPECT_EQ(clean_text("\xe2\x80\xae" "exe", 100), "\uFFFD" "exe") << "bidi override";
+  EXPECT_EQ(clean_text("\xe2\x80\xae"
+                       "exe",
+                       100),
+            "\uFFFD"
+            "exe")
+      << "bidi override";
 }
 
 TEST(CleanText, CutsAtWholeCodePoints) {

@@ -9,8 +9,8 @@
 
 namespace dynolog {
 
-// "Not available here" (no permission, no hardware, no such kernel file) is told apart from "failed":
-// the first degrades one feature with one line, the second is worth somebody's attention.
+// "Not available here" (no permission, no hardware, no such kernel file) is told apart from
+// "failed": the first degrades one feature with one line, the second is worth somebody's attention.
 enum class ErrorKind {
   unavailable,  // not offered on this host or to this user
   failed,       // should have worked

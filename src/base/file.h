@@ -21,8 +21,7 @@ namespace dynolog {
 [[nodiscard]] Status write_all(int fd, std::string_view bytes);
 
 // Writes a temporary beside `path` with `mode`, syncs it, and renames it into place.
-[[nodiscard]] Status replace_file(const std::string& path, std::string_view content,
-                                  unsigned mode);
+[[nodiscard]] Status replace_file(const std::string& path, std::string_view content, unsigned mode);
 
 // A /proc or /sys file that stays valid: opened once, read again from offset 0 into a buffer that
 // only grows, so that the steady state allocates nothing. After an error the file is opened anew at

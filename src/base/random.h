@@ -6,7 +6,7 @@
 
 namespace dynolog {
 
-[[nodiscard]] std::uint64_t random_u64();    // getrandom(2)
+[[nodiscard]] std::uint64_t random_u64();  // getrandom(2)
 [[nodiscard]] std::string random_hex64();  // 16 hex digits
 
 }  // namespace dynolog

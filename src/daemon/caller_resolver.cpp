@@ -1,0 +1,85 @@
+// The rules of who a caller is, over what the procs worker reads.
+#include "daemon/caller_resolver.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace dynolog {
+namespace {
+
+// A pidfd is readable once its process has ended.
+bool still_alive(int pidfd) {
+  pollfd waiting{pidfd, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) == 0;
+}
+
+bool root_of_host(const SocketHolder& holder) {
+  return holder.uid == kRootUid && holder.container.empty() && holder.host_namespaces;
+}
+
+}  // namespace
+
+void ProcsCallerResolver::resolve_unix(const UnixPeer& peer,
+                                       std::function<void(Result<Caller>)> done) {
+  // A copy of the pidfd pins the process until its facts are read: a reused pid is not the caller.
+  auto pidfd = std::make_shared<UniqueFd>(::fcntl(peer.pidfd.get(), F_DUPFD_CLOEXEC, 0));
+  const Uid uid = peer.uid;
+  const Pid pid = peer.pid;
+  procs_.holder_facts(pid, [pidfd, uid, pid, done = std::move(done)](Result<SocketHolder> holder) {
+    if (!holder) {
+      done(fail(ErrorKind::not_identified, "cannot tell who calls: " + holder.error().message));
+      return;
+    }
+    if (!pidfd->valid() || !still_alive(pidfd->get())) {
+      done(fail(ErrorKind::not_identified, "the calling process has ended"));
+      return;
+    }
+    Caller caller;
+    // The uid is that of connect(); the container is the process's.
+    caller.tenant = {uid, holder->container};
+    caller.host_root = uid == kRootUid && holder->container.empty() && holder->host_namespaces;
+    caller.pid = pid;
+    caller.via = "unix";
+    done(std::move(caller));
+  });
+}
+
+void ProcsCallerResolver::resolve_tcp(const TcpPeer& peer,
+                                      std::function<void(Result<Caller>)> done) {
+  procs_.socket_holders(peer.inode, [done = std::move(done)](
+                                        Result<std::vector<SocketHolder>> holders) {
+    if (!holders) {
+      done(fail(ErrorKind::not_identified, "cannot tell who calls: " + holders.error().message));
+      return;
+    }
+    done(caller_from_holders(*holders));
+  });
+}
+
+Result<Caller> caller_from_holders(const std::vector<SocketHolder>& holders) {
+  if (holders.empty()) {
+    return fail(ErrorKind::not_identified,
+                "no process was found that holds the calling socket: use the unix socket");
+  }
+  Caller caller;
+  caller.tenant = {holders.front().uid, holders.front().container};
+  for (const SocketHolder& holder : holders) {
+    if (Tenant{holder.uid, holder.container} != caller.tenant) {
+      return fail(ErrorKind::not_identified,
+                  "the calling socket is held by processes of different users or containers");
+    }
+  }
+  if (caller.tenant.uid == kOverflowUid) {
+    return fail(ErrorKind::not_identified, "the calling user has no mapping on this host");
+  }
+  caller.host_root = std::all_of(holders.begin(), holders.end(), root_of_host);
+  caller.pid = holders.front().key.pid;
+  caller.via = "tcp";
+  return caller;
+}
+
+}  // namespace dynolog

@@ -1,0 +1,242 @@
+// First poll -> procs worker (who is it) -> files worker (which PyTorch) -> known.
+#include "daemon/process_registry.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/file.h"
+#include "base/number.h"
+#include "base/text.h"
+
+namespace dynolog {
+namespace {
+
+constexpr std::size_t kMaxProcStat = 8U << 20U;
+
+// The wall time of boot, from /proc/stat: start ticks count from there.
+WallTime boot_time(const SystemRoot& root) {
+  const auto text = read_file(root.proc + "/stat", kMaxProcStat);
+  if (!text) return {};
+  for (const std::string_view line : split(*text, '\n')) {
+    if (!line.starts_with("btime ")) continue;
+    const auto seconds = parse_number<std::int64_t>(trim(line.substr(6)));
+    if (seconds) return WallTime(std::chrono::seconds(*seconds));
+  }
+  return {};
+}
+
+double seconds(Nanoseconds duration) { return std::chrono::duration<double>(duration).count(); }
+
+std::string_view rank_source_name(RankSource source) {
+  switch (source) {
+    case RankSource::environment:
+      return "environment";
+    case RankSource::title:
+      return "title";
+    case RankSource::none:
+      return "";
+  }
+  return "";
+}
+
+std::string_view state_name(ProcessState state) {
+  switch (state) {
+    case ProcessState::idle:
+      return "idle";
+    case ProcessState::busy:
+      return "busy";
+    case ProcessState::stalled:
+      return "stalled";
+  }
+  return "";
+}
+
+}  // namespace
+
+ProcessRegistry::ProcessRegistry(World world)
+    : world_(std::move(world)), boot_(boot_time(world_.root)) {}
+
+bool ProcessRegistry::on_polled(const KinetoPolled& polled) {
+  const auto result = table_.on_poll({.key = polled.key,
+                                      .uid = polled.uid,
+                                      .endpoint = polled.endpoint,
+                                      .idle = polled.idle,
+                                      .claimed_job = polled.claimed_job,
+                                      .time = polled.time,
+                                      .wall = polled.wall});
+  if (result.first) read_facts(polled.key);
+  return result.first;
+}
+
+void ProcessRegistry::on_ended(const KinetoEnded& ended) {
+  if (!table_.remove(ended.key)) return;
+  world_.log.info("process {} ended", ended.key.pid.value);
+  settle(ended.key);
+}
+
+void ProcessRegistry::read_facts(const ProcessKey& key) {
+  reading_.insert(key);
+  world_.procs.facts(key,
+                     [this, key](Result<ProcessFacts> facts) { on_facts(key, std::move(facts)); });
+}
+
+void ProcessRegistry::on_facts(const ProcessKey& key, Result<ProcessFacts> facts) {
+  const ProcessEntry* entry = table_.find(key.pid);
+  if (entry == nullptr || entry->key != key) {
+    settle(key);
+    return;
+  }
+  if (!facts) {
+    world_.log.warning("process {}: cannot read who it is: {}", key.pid.value,
+                       facts.error().message);
+    settle(key);
+    return;
+  }
+  const bool has_torch = !facts->torch_library.empty();
+  const ProcessFacts copy = *facts;
+  table_.set_facts(key, std::move(*facts));
+  world_.log.info("process {} registered: user {}, {}", key.pid.value, user_name(entry->uid),
+                  copy.command);
+  if (!has_torch) {
+    table_.set_torch(key, {});
+    settle(key);
+    return;
+  }
+  world_.torch.read(copy,
+                    [this, key](Result<TorchFacts> torch) { on_torch(key, std::move(torch)); });
+}
+
+void ProcessRegistry::on_torch(const ProcessKey& key, Result<TorchFacts> facts) {
+  if (facts) {
+    table_.set_torch(key, std::move(*facts));
+  } else {
+    world_.log.warning("process {}: cannot read its PyTorch version: {}", key.pid.value,
+                       facts.error().message);
+  }
+  const ProcessEntry* entry = table_.find(key.pid);
+  if (entry != nullptr && entry->key == key) {
+    if (const auto sentence = at_risk(*entry)) {
+      world_.log.warning("process {}: {}", key.pid.value, *sentence);
+      world_.publish({.time = world_.clock.wall(),
+                      .kind = "process.at_risk",
+                      .subject = std::to_string(key.pid.value),
+                      .text = *sentence,
+                      .fields = {}});
+    }
+  }
+  settle(key);
+}
+
+void ProcessRegistry::settle(const ProcessKey& key) {
+  reading_.erase(key);
+  // Collected first: what they do may add or settle others.
+  std::vector<std::function<void()>> ready;
+  for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
+    waiter->open.erase(key);
+    if (waiter->open.empty()) {
+      ready.push_back(std::move(waiter->done));
+      waiter = waiters_.erase(waiter);
+    } else {
+      ++waiter;
+    }
+  }
+  for (const auto& done : ready) done();
+}
+
+void ProcessRegistry::when_known(const std::vector<ProcessKey>& keys, std::function<void()> done) {
+  Waiter waiter{{}, std::move(done)};
+  for (const ProcessKey& key : keys) {
+    if (reading_.contains(key)) waiter.open.insert(key);
+  }
+  if (waiter.open.empty()) {
+    waiter.done();
+    return;
+  }
+  waiters_.push_back(std::move(waiter));
+}
+
+std::optional<Uid> ProcessRegistry::find_user(const std::string& name_or_number) const {
+  return world_.users.find(name_or_number);
+}
+
+std::string ProcessRegistry::user_name(Uid uid) const { return world_.users.name(uid); }
+
+rpc::ProcessRow ProcessRegistry::row(const ProcessEntry& entry, MonotonicTime now) const {
+  rpc::ProcessRow row;
+  row.pid = entry.key.pid.value;
+  row.uid = entry.uid.value;
+  row.user = user_name(entry.uid);
+  const auto ticks = std::chrono::duration<double>(static_cast<double>(entry.key.start_ticks) /
+                                                   static_cast<double>(::sysconf(_SC_CLK_TCK)));
+  row.started_ms = epoch_milliseconds(boot_ + std::chrono::duration_cast<Nanoseconds>(ticks));
+  row.last_poll_age_s = seconds(now - entry.last_poll);
+  if (entry.poll_period) row.poll_period_s = seconds(*entry.poll_period);
+  row.endpoint = entry.endpoint;
+  const auto tracing = world_.trace_state(entry.key.pid);
+  row.state = tracing ? to_string(*tracing) : state_name(state_of(entry, now));
+  row.at_risk = at_risk(entry).value_or("");
+  if (entry.torch) row.torch_version = entry.torch->version;
+  if (!entry.facts) return row;
+  const ProcessFacts& facts = *entry.facts;
+  row.namespace_pid = facts.namespace_pid;
+  row.command = facts.command;
+  row.container = facts.container;
+  row.scheduler = facts.job.scheduler;
+  row.job = facts.job.job.value;
+  row.step = facts.job.step;
+  row.rank = facts.job.rank;
+  row.local_rank = facts.job.local_rank;
+  row.world_size = facts.job.world_size;
+  row.rank_source = rank_source_name(facts.job.rank_source);
+  row.launcher = facts.job.launcher;
+  row.holds_gpu = facts.holds_gpu;
+  row.missing = facts.missing;
+  return row;
+}
+
+rpc::ListProcessesReply ProcessRegistry::list(const Caller& caller) {
+  rpc::ListProcessesReply reply;
+  const MonotonicTime now = world_.clock.monotonic();
+  for (const ProcessEntry* entry : table_.all()) {
+    const std::string container = entry->facts ? entry->facts->container : "";
+    // Until its container is known a process is shown to root of the host alone.
+    const bool reachable =
+        caller.host_root || (entry->facts && may_reach(caller, Tenant{entry->uid, container}));
+    if (reachable) reply.processes.push_back(row(*entry, now));
+  }
+  return reply;
+}
+
+void ProcessRegistry::socket_directory(const Caller& caller,
+                                       rpc::Done<rpc::SocketDirectoryReply> done) {
+  if (!caller.tenant.container.empty()) {
+    done(fail(ErrorKind::denied,
+              "a process in a container cannot have a directory on the host: mount one into the "
+              "container and name it with --kineto_socket_dir"));
+    return;
+  }
+  auto path = world_.run_directory.make_user_directory(caller.tenant.uid);
+  if (!path) {
+    done(std::unexpected(std::move(path.error())));
+    return;
+  }
+  if (path->size() > kMaxSocketDirectory) {
+    done(fail(ErrorKind::unavailable,
+              fmt::format("{} has {} bytes, and Kineto takes at most {}: start the daemon with a "
+                          "shorter --run_dir",
+                          *path, path->size(), kMaxSocketDirectory)));
+    return;
+  }
+  world_.add_socket_directory(*path, [path = *path, done = std::move(done)](Status up) {
+    if (!up) {
+      done(std::unexpected(std::move(up.error())));
+      return;
+    }
+    done(rpc::SocketDirectoryReply{path});
+  });
+}
+
+}  // namespace dynolog

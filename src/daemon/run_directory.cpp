@@ -1,0 +1,113 @@
+// Directory making by descriptors: a parent in /tmp may be somebody else's.
+#include "daemon/run_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+
+#include "base/number.h"
+
+namespace dynolog {
+namespace {
+
+// The last component is opened without following a link, and must be ours alone to write.
+Result<UniqueFd> open_own_directory(const std::string& path, mode_t mode) {
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return fail_errno(errno, path);
+  UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory.valid()) return fail_errno(errno, path);
+  struct stat info{};
+  if (::fstat(directory.get(), &info) != 0) return fail_errno(errno, path);
+  if (info.st_uid != ::geteuid()) {
+    return fail(ErrorKind::denied, fmt::format("{} belongs to uid {}, not to the daemon's uid {}: "
+                                               "choose another with --run_dir",
+                                               path, info.st_uid, ::geteuid()));
+  }
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return fail(ErrorKind::denied,
+                fmt::format("{} may be written by others (mode {:o}): chmod go-w it, or choose "
+                            "another with --run_dir",
+                            path, info.st_mode & 07777U));
+  }
+  return directory;
+}
+
+}  // namespace
+
+Result<RunDirectory> RunDirectory::open(const std::string& path, bool system_mode) {
+  auto directory = open_own_directory(path, system_mode ? 0755 : 0700);
+  if (!directory) return std::unexpected(std::move(directory.error()));
+  UniqueFd lock(
+      ::openat(directory->get(), "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock.valid()) return fail_errno(errno, path + "/lock");
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return fail_errno(errno, path + "/lock");
+    return fail(ErrorKind::failed, "another dynolog daemon runs with run directory " + path +
+                                       ": stop it, or choose another with --run_dir");
+  }
+  return RunDirectory(path, std::move(*directory), std::move(lock));
+}
+
+Result<std::string> RunDirectory::make_user_directory(Uid uid) const {
+  if (::mkdirat(directory_.get(), "u", 0711) != 0 && errno != EEXIST) {
+    return fail_errno(errno, path_ + "/u");
+  }
+  const UniqueFd users(
+      ::openat(directory_.get(), "u", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!users.valid()) return fail_errno(errno, path_ + "/u");
+  // The umask of the daemon may be anything; users must be able to pass through.
+  if (::fchmod(users.get(), 0711) != 0) return fail_errno(errno, path_ + "/u");
+
+  const std::string name = std::to_string(uid.value);
+  const std::string path = path_ + "/u/" + name;
+  if (::mkdirat(users.get(), name.c_str(), 0700) != 0 && errno != EEXIST) {
+    return fail_errno(errno, path);
+  }
+  const UniqueFd own(
+      ::openat(users.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!own.valid()) return fail_errno(errno, path);
+  struct stat info{};
+  if (::fstat(own.get(), &info) != 0) return fail_errno(errno, path);
+  if (info.st_uid == ::geteuid() && info.st_uid != uid.value &&
+      ::fchown(own.get(), uid.value, static_cast<gid_t>(-1)) != 0) {
+    return fail_errno(errno, path);
+  }
+  if (info.st_uid != ::geteuid() && info.st_uid != uid.value) {
+    return fail(ErrorKind::denied, fmt::format("{} belongs to uid {}", path, info.st_uid));
+  }
+  return path;
+}
+
+std::vector<std::string> RunDirectory::user_directories() const {
+  std::vector<std::string> found;
+  const int fd = ::openat(directory_.get(), "u", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(fd), &::closedir);
+  if (!listing) {
+    ::close(fd);
+    return found;
+  }
+  while (const dirent* entry = ::readdir(listing.get())) {
+    if (parse_number<std::uint32_t>(entry->d_name)) found.push_back(path_ + "/u/" + entry->d_name);
+  }
+  return found;
+}
+
+std::string default_run_directory(bool system_mode, Uid uid, const std::string& xdg_runtime_dir) {
+  if (system_mode) return "/run/dynolog";
+  std::error_code ignored;
+  if (!xdg_runtime_dir.empty() && std::filesystem::is_directory(xdg_runtime_dir, ignored)) {
+    return xdg_runtime_dir + "/dynolog";
+  }
+  return fmt::format("/tmp/dynolog-{}", uid.value);
+}
+
+}  // namespace dynolog

@@ -1,0 +1,42 @@
+// The daemon's run directory: sockets, journal, and the users' socket directories.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/ids.h"
+#include "base/unique_fd.h"
+
+namespace dynolog {
+
+class RunDirectory {
+ public:
+  // Makes the directory where it is missing (0755 for a system daemon, 0700 for a user's), refuses
+  // one that another user owns or may write to, and locks it: two daemons never share one.
+  [[nodiscard]] static Result<RunDirectory> open(const std::string& path, bool system_mode);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string rpc_socket() const { return path_ + "/dynolog.sock"; }
+  [[nodiscard]] std::string journal() const { return path_ + "/sessions.json"; }
+
+  // Makes (or finds) <path>/u/<uid>, 0700 and owned by that user; gives its path.
+  [[nodiscard]] Result<std::string> make_user_directory(Uid uid) const;
+  // Those that an earlier daemon made: jobs may still speak to their sockets.
+  [[nodiscard]] std::vector<std::string> user_directories() const;
+
+ private:
+  RunDirectory(std::string path, UniqueFd directory, UniqueFd lock)
+      : path_(std::move(path)), directory_(std::move(directory)), lock_(std::move(lock)) {}
+
+  std::string path_;
+  UniqueFd directory_;
+  UniqueFd lock_;
+};
+
+// "/run/dynolog" for root; else $XDG_RUNTIME_DIR/dynolog, or /tmp/dynolog-UID where that is unset
+// or dangling (as in Slurm jobs).
+[[nodiscard]] std::string default_run_directory(bool system_mode, Uid uid,
+                                                const std::string& xdg_runtime_dir);
+
+}  // namespace dynolog

@@ -1,0 +1,41 @@
+// What `dyno status` shows: which features work, which are degraded and why, and the counters.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/system_root.h"
+#include "rpc/services.h"
+
+namespace dynolog {
+
+// On the loop's thread only.
+class StatusBoard final : public rpc::StatusService {
+ public:
+  struct World {
+    const Clock& clock;
+    Log& log;
+    SystemRoot root;
+    rpc::StatusReply fixed;  // version, host, pid, mode, run_dir
+    // Filled in anew for each question: processes, sessions, collectors, counters.
+    std::function<void(rpc::StatusReply&)> fill;
+  };
+  explicit StatusBoard(World world);
+
+  // One log line when the state or its reason is new. `state`: "ok", "degraded", "off".
+  void set(const std::string& feature, const std::string& state, const std::string& reason);
+
+  [[nodiscard]] rpc::StatusReply status() override;
+  [[nodiscard]] std::string version() const override { return world_.fixed.version; }
+
+ private:
+  World world_;
+  MonotonicTime started_;
+  std::map<std::string, rpc::FeatureState> features_;
+};
+
+}  // namespace dynolog

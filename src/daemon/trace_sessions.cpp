@@ -1,0 +1,374 @@
+// The course of the sessions: inputs from Kineto, files and time; followers; the journal.
+#include "daemon/trace_sessions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/file.h"
+#include "daemon/trace_sessions_live.h"
+
+namespace dynolog {
+namespace {
+
+constexpr auto kKeepEnded = std::chrono::minutes(10);
+constexpr std::size_t kMaxSessions = 256;
+constexpr auto kFileAfterEnd = std::chrono::seconds(2);
+constexpr auto kJournalDelay = Milliseconds(50);
+constexpr std::size_t kMaxJournal = 64U << 20U;
+
+}  // namespace
+
+rpc::TraceUpdate to_update(const ProcessTrace& trace, std::optional<int> rank) {
+  rpc::TraceUpdate update;
+  update.pid = trace.key().pid.value;
+  update.rank = rank;
+  update.state = to_string(trace.state());
+  update.sentence = trace.sentence();
+  update.trace_id = trace.request().trace_id;
+  update.ended = is_end(trace.state());
+  if (trace.state() != TraceState::written) return update;
+  const FileCheck& check = trace.check();
+  update.file = trace.request().file;
+  update.events = check.events;
+  update.bytes = check.bytes;
+  update.checked = check.checked;
+  update.whole = check.whole;
+  update.ours = check.ours;
+  update.problem = check.problem;
+  return update;
+}
+
+TraceSessions::TraceSessions(World world) : world_(std::move(world)) {}
+TraceSessions::~TraceSessions() = default;
+
+std::optional<TraceState> TraceSessions::state_of(Pid pid) const {
+  const auto active = active_.find(pid);
+  if (active == active_.end()) return std::nullopt;
+  return sessions_.at(active->second)->session.traces.at(pid).state();
+}
+
+std::size_t TraceSessions::active() const {
+  return static_cast<std::size_t>(std::count_if(
+      sessions_.begin(), sessions_.end(),
+      [](const auto& entry) { return entry.second->session.phase == SessionPhase::committed; }));
+}
+
+void TraceSessions::with_trace(const ProcessKey& key, const std::string& trace_id,
+                               const std::function<bool(ProcessTrace&)>& input) {
+  const auto active = active_.find(key.pid);
+  if (active == active_.end()) return;
+  Live& live = *sessions_.at(active->second);
+  ProcessTrace& trace = live.session.traces.at(key.pid);
+  if (trace.key() != key) return;
+  if (!trace_id.empty() && trace.request().trace_id != trace_id) return;
+  if (input(trace)) {
+    changed(live, trace);
+  } else {
+    arm(live);  // even without a new state the next due time may be another
+  }
+}
+
+void TraceSessions::on_polled(const KinetoPolled& polled) {
+  with_trace(polled.key, "",
+             [&](ProcessTrace& trace) { return trace.on_poll(polled.time, polled.idle); });
+}
+
+void TraceSessions::on_handed_over(const KinetoHandedOver& event) {
+  with_trace(event.key, event.trace_id, [&](ProcessTrace& trace) {
+    write_journal_soon();
+    return trace.on_handed_over(event.time, event.wall, event.start);
+  });
+}
+
+void TraceSessions::on_receipt(const KinetoReceipt& event) {
+  with_trace(event.key, event.trace_id, [&](ProcessTrace& trace) {
+    return event.read ? trace.on_receipt(event.time) : trace.on_not_read(event.time);
+  });
+}
+
+void TraceSessions::on_not_handed_over(const KinetoNotHandedOver& event) {
+  with_trace(event.key, event.trace_id, [&](ProcessTrace& trace) {
+    if (event.why == KinetoNotHandedOver::Why::identity_changed) {
+      return trace.on_identity_changed(event.time);
+    }
+    return trace.on_poll_busy_before_hand_over(event.time);
+  });
+}
+
+void TraceSessions::on_ended(const KinetoEnded& ended) {
+  const auto active = active_.find(ended.key.pid);
+  if (active == active_.end()) return;
+  Live& live = *sessions_.at(active->second);
+  const ProcessTrace& trace = live.session.traces.at(ended.key.pid);
+  const auto end = [this, key = ended.key] {
+    with_trace(key, "",
+               [&](ProcessTrace& gone) { return gone.on_process_end(world_.clock.monotonic()); });
+  };
+  if (trace.key() != ended.key || !trace.beyond_recall()) {
+    end();
+    return;
+  }
+  live.after_end[ended.key.pid] = world_.loop.after(kFileAfterEnd, end);
+}
+
+void TraceSessions::on_file(const SessionId& id, FileEvent event) {
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end()) return;
+  const auto trace = session->second->session.traces.find(event.pid);
+  if (trace == session->second->session.traces.end()) return;
+  const MonotonicTime now = world_.clock.monotonic();
+  with_trace(trace->second.key(), trace->second.request().trace_id, [&](ProcessTrace& mine) {
+    switch (event.what) {
+      case FileEvent::What::temporary:
+        return mine.on_temporary_file(now);
+      case FileEvent::What::written:
+        return mine.on_file(now, std::move(event.check));
+      case FileEvent::What::unwatchable:
+        return mine.on_files_unknown(now, std::move(event.problem));
+    }
+    return false;
+  });
+}
+
+void TraceSessions::on_worker_end(const SessionId& id, const Tenant& tenant,
+                                  const std::string& why) {
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end()) return;
+  Live& live = *session->second;
+  std::vector<ProcessKey> keys;
+  for (const auto& [pid, trace] : live.session.traces) {
+    if (live.tenants[pid] == tenant && !is_end(trace.state())) keys.push_back(trace.key());
+  }
+  for (const ProcessKey& key : keys) {
+    with_trace(key, "", [&](ProcessTrace& trace) {
+      return trace.on_files_unknown(world_.clock.monotonic(), why);
+    });
+  }
+}
+
+void TraceSessions::changed(Live& live, const ProcessTrace& trace) {
+  const Pid pid = trace.key().pid;
+  const std::string name = fmt::format("trace {} of process {}", live.session.id.value, pid.value);
+  world_.log.info("{}: {}{}{}", name, to_string(trace.state()),
+                  trace.sentence().empty() ? "" : ": ", trace.sentence());
+  world_.publish({.time = world_.clock.wall(),
+                  .kind = "trace.state",
+                  .subject = std::to_string(pid.value),
+                  .text = fmt::format("{}: {}", name, to_string(trace.state())),
+                  .fields = {{"session", live.session.id.value},
+                             {"state", std::string(to_string(trace.state()))}}});
+  if (is_end(trace.state())) {
+    active_.erase(pid);
+    live.after_end.erase(pid);
+    const auto worker = live.plan.workers.find(live.tenants[pid]);
+    if (worker != live.plan.workers.end()) worker->second->unwatch(pid);
+  }
+  rpc::FollowFrame frame;
+  frame.session = live.session.id.value;
+  frame.updates.push_back(to_update(trace, live.ranks[pid]));
+  frame.done = live.session.all_ended();
+  // A follower may leave while it is told.
+  const auto followers = live.followers;
+  std::vector<std::uint64_t> tokens;
+  for (const auto& [token, on_frame] : *followers) tokens.push_back(token);
+  for (const std::uint64_t token : tokens) {
+    const auto follower = followers->find(token);
+    if (follower != followers->end()) std::function(follower->second)(frame);
+  }
+  write_journal_soon();
+  arm(live);
+  end_if_done(live);
+}
+
+void TraceSessions::arm(Live& live) {
+  std::optional<MonotonicTime> earliest;
+  for (const auto& [pid, trace] : live.session.traces) {
+    const auto due = trace.next_due();
+    if (due && (!earliest || *due < *earliest)) earliest = due;
+  }
+  if (!earliest) {
+    live.due.cancel();
+    return;
+  }
+  const auto wait = std::max(Nanoseconds(0), *earliest - world_.clock.monotonic());
+  live.due = world_.loop.after(wait, [this, id = live.session.id] { on_due(id); });
+}
+
+void TraceSessions::on_due(const SessionId& id) {
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end()) return;
+  const MonotonicTime now = world_.clock.monotonic();
+  for (auto& [pid, trace] : session->second->session.traces) {
+    const bool was_staged = trace.state() == TraceState::staged;
+    if (!trace.on_time(now)) continue;
+    if (was_staged && is_end(trace.state())) {
+      world_.kineto.withdraw(trace.key(), trace.request().trace_id);
+    }
+    changed(*session->second, trace);
+  }
+  arm(*session->second);
+}
+
+void TraceSessions::on_session_deadline(const SessionId& id) {
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end()) return;
+  for (auto& [pid, trace] : session->second->session.traces) {
+    if (trace.state() == TraceState::staged) {
+      world_.kineto.withdraw(trace.key(), trace.request().trace_id);
+    }
+    if (trace.on_deadline(world_.clock.monotonic())) changed(*session->second, trace);
+  }
+}
+
+void TraceSessions::end_if_done(Live& live) {
+  if (live.session.phase != SessionPhase::committed || !live.session.all_ended()) return;
+  live.session.phase = SessionPhase::ended;
+  live.deadline.cancel();
+  // Not at once: a worker's callback may be what led here.
+  world_.loop.post([this, id = live.session.id] {
+    const auto session = sessions_.find(id);
+    if (session != sessions_.end()) session->second->plan.workers.clear();
+  });
+  live.expiry = world_.loop.after(kKeepEnded, [this, id = live.session.id] {
+    world_.loop.post([this, id] {
+      sessions_.erase(id);
+      write_journal();
+    });
+  });
+}
+
+void TraceSessions::forget_old() {
+  while (sessions_.size() >= kMaxSessions) {
+    auto oldest = sessions_.end();
+    for (auto place = sessions_.begin(); place != sessions_.end(); ++place) {
+      if (place->second->session.phase != SessionPhase::ended) continue;
+      if (oldest == sessions_.end() ||
+          place->second->session.created < oldest->second->session.created) {
+        oldest = place;
+      }
+    }
+    if (oldest == sessions_.end()) return;
+    sessions_.erase(oldest);
+  }
+}
+
+TraceSessions::Live* TraceSessions::find_for(const Caller& caller, const SessionId& id,
+                                             Error& error) {
+  const auto session = sessions_.find(id);
+  // One answer for "not there" and "not yours": ids are not to be probed.
+  if (session == sessions_.end() || !may_reach(caller, session->second->session.owner.tenant)) {
+    error = {ErrorKind::not_found,
+             "no session " + id.value + " of yours: it never was, expired, or ended long ago"};
+    return nullptr;
+  }
+  return session->second.get();
+}
+
+Result<std::unique_ptr<rpc::TraceService::Following>> TraceSessions::follow(
+    const Caller& caller, const rpc::SessionRequest& request,
+    std::function<void(const rpc::FollowFrame&)> on_frame) {
+  Error error;
+  Live* live = find_for(caller, SessionId{request.session}, error);
+  if (live == nullptr) return std::unexpected(std::move(error));
+  if (live->session.phase == SessionPhase::prepared) {
+    return fail(ErrorKind::invalid, "session " + request.session + " is not committed yet");
+  }
+  rpc::FollowFrame frame;
+  frame.session = live->session.id.value;
+  for (const auto& [pid, trace] : live->session.traces) {
+    frame.updates.push_back(to_update(trace, live->ranks[pid]));
+  }
+  frame.done = live->session.all_ended();
+  const std::uint64_t token = live->next_follower++;
+  live->followers->emplace(token, on_frame);
+  auto following = std::make_unique<Follower>(live->followers, token);
+  on_frame(frame);
+  return following;
+}
+
+void TraceSessions::cancel(const Caller& caller, rpc::SessionRequest request,
+                           rpc::Done<rpc::CancelReply> done) {
+  Error error;
+  Live* live = find_for(caller, SessionId{request.session}, error);
+  if (live == nullptr) {
+    done(std::unexpected(std::move(error)));
+    return;
+  }
+  auto cancelling = std::make_unique<Cancelling>();
+  cancelling->session = live->session.id;
+  cancelling->done = std::move(done);
+  for (auto& [pid, trace] : live->session.traces) {
+    if (trace.state() == TraceState::staged) {
+      cancelling->open.insert(pid);
+      world_.kineto.withdraw(trace.key(), trace.request().trace_id);
+    } else if (trace.beyond_recall()) {
+      cancelling->reply.beyond_recall.push_back(pid.value);
+      if (trace.on_cancel(world_.clock.monotonic(), false)) changed(*live, trace);
+    }
+  }
+  if (cancelling->open.empty()) {
+    cancelling->done(std::move(cancelling->reply));
+    return;
+  }
+  cancelling_.push_back(std::move(cancelling));
+}
+
+void TraceSessions::on_withdrawn(const KinetoWithdrawn& event) {
+  with_trace(event.key, event.trace_id, [&](ProcessTrace& trace) {
+    // Also the answer to a withdrawal after an end: on_cancel changes nothing then.
+    return trace.on_cancel(world_.clock.monotonic(), event.withdrawn);
+  });
+  std::vector<std::unique_ptr<Cancelling>> ready;
+  for (auto& cancelling : cancelling_) {
+    if (cancelling->open.erase(event.key.pid) == 0) continue;
+    if (event.withdrawn) {
+      ++cancelling->reply.withdrawn;
+    } else {
+      cancelling->reply.beyond_recall.push_back(event.key.pid.value);
+    }
+    if (cancelling->open.empty()) ready.push_back(std::move(cancelling));
+  }
+  std::erase(cancelling_, nullptr);
+  for (const auto& cancelling : ready) cancelling->done(std::move(cancelling->reply));
+}
+
+void TraceSessions::write_journal_soon() {
+  if (journal_timer_.armed()) return;
+  journal_timer_ = world_.loop.after(kJournalDelay, [this] { write_journal(); });
+}
+
+void TraceSessions::write_journal() {
+  std::vector<const Session*> committed;
+  for (const auto& [id, live] : sessions_) {
+    if (live->session.phase != SessionPhase::prepared) committed.push_back(&live->session);
+  }
+  const std::string text = journal_text(committed, world_.clock.monotonic(), world_.clock.wall());
+  if (const auto written = replace_file(world_.journal_path, text, 0600); !written) {
+    world_.log.warning(
+        "cannot write the session journal (a restarted daemon will not know its "
+        "sessions): {}",
+        written.error().message);
+  }
+}
+
+void TraceSessions::restore_journal() {
+  const auto text = read_file(world_.journal_path, kMaxJournal);
+  if (!text) {
+    if (text.error().kind != ErrorKind::not_found) {
+      world_.log.warning("cannot read the session journal: {}", text.error().message);
+    }
+    return;
+  }
+  auto sessions = parse_journal(*text, world_.clock.monotonic(), world_.clock.wall());
+  if (!sessions) {
+    world_.log.warning("the session journal is unreadable, starting without sessions: {}",
+                       sessions.error().message);
+    return;
+  }
+  for (Session& session : *sessions) restore(std::move(session));
+}
+
+}  // namespace dynolog

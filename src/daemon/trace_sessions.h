@@ -1,0 +1,113 @@
+// The trace sessions: plans them, stages them, follows each process's trace to its end.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/process_registry.h"
+#include "daemon/trace_planner.h"
+#include "ipc/kineto_thread.h"
+#include "metrics/event.h"
+#include "net/event_loop.h"
+#include "profiling/session.h"
+#include "rpc/services.h"
+
+namespace dynolog {
+
+// On the loop's thread only.
+class TraceSessions final : public rpc::TraceService {
+ public:
+  struct World {
+    EventLoop& loop;
+    const Clock& clock;
+    Log& log;
+    std::string executable;  // of the files workers
+    SystemRoot root;
+    ProcessRegistry& registry;
+    KinetoThread& kineto;
+    std::string journal_path;
+    ProcessTrace::Timeouts timeouts;
+    std::function<void(Event)> publish;
+  };
+  explicit TraceSessions(World world);
+  ~TraceSessions() override;
+
+  // Sessions of an earlier daemon: followed on, and what was never handed over is staged anew.
+  void restore_journal();
+
+  // What the Kineto thread saw.
+  void on_polled(const KinetoPolled& polled);
+  void on_ended(const KinetoEnded& ended);
+  void on_handed_over(const KinetoHandedOver& event);
+  void on_receipt(const KinetoReceipt& event);
+  void on_not_handed_over(const KinetoNotHandedOver& event);
+  void on_withdrawn(const KinetoWithdrawn& event);
+
+  // The trace under way in a process, or nullopt.
+  [[nodiscard]] std::optional<TraceState> state_of(Pid pid) const;
+  // Committed and not ended.
+  [[nodiscard]] std::size_t active() const;
+
+  void prepare(const Caller& caller, rpc::PrepareRequest request,
+               rpc::Done<rpc::PrepareReply> done) override;
+  void commit(const Caller& caller, rpc::CommitRequest request,
+              rpc::Done<rpc::CommitReply> done) override;
+  [[nodiscard]] Result<std::unique_ptr<Following>> follow(
+      const Caller& caller, const rpc::SessionRequest& request,
+      std::function<void(const rpc::FollowFrame&)> on_frame) override;
+  void cancel(const Caller& caller, rpc::SessionRequest request,
+              rpc::Done<rpc::CancelReply> done) override;
+  void legacy_trace(const Caller& caller, rpc::LegacyTraceRequest request,
+                    rpc::Done<rpc::LegacyTraceReply> done) override;
+
+ private:
+  class Follower;
+  struct Live;
+  struct Cancelling;
+  using LivePlace = std::map<SessionId, std::unique_ptr<Live>>::iterator;
+
+  // prepare
+  void plan(const Caller& caller, std::vector<ProcessKey> chosen, TracePlanner::Build build,
+            std::function<void(Live&, Plan)> done);
+  [[nodiscard]] rpc::PlannedTrace planned_row(const PlanItem& item) const;
+  [[nodiscard]] double expected_wait(const PlanItem& item) const;
+  void finish_prepare(Live& live, Plan plan, rpc::PrepareReply reply,
+                      const rpc::Done<rpc::PrepareReply>& done);
+  // commit
+  std::size_t stage_all(Live& live);
+  void stage(Live& live, PlanItem item);
+  [[nodiscard]] std::string cannot_stage(const PlanItem& item) const;
+  void audit_start(const Live& live);
+  // the course of a session
+  void with_trace(const ProcessKey& key, const std::string& trace_id,
+                  const std::function<bool(ProcessTrace&)>& input);
+  void changed(Live& live, const ProcessTrace& trace);
+  void on_file(const SessionId& id, FileEvent event);
+  void on_worker_end(const SessionId& id, const Tenant& tenant, const std::string& why);
+  void on_due(const SessionId& id);
+  void on_session_deadline(const SessionId& id);
+  void arm(Live& live);
+  void end_if_done(Live& live);
+  void forget_old();
+  void write_journal();
+  void write_journal_soon();
+  void restore(Session session);
+  void watch_restored(Live& live);
+  [[nodiscard]] Live* find_for(const Caller& caller, const SessionId& id, Error& error);
+
+  World world_;
+  std::map<SessionId, std::unique_ptr<Live>> sessions_;
+  // Which session's trace is under way in a process: at most one.
+  std::map<Pid, SessionId> active_;
+  std::vector<std::unique_ptr<Cancelling>> cancelling_;
+  Timer journal_timer_;
+};
+
+}  // namespace dynolog

@@ -1,0 +1,58 @@
+// What the trace sessions keep of one session while the daemon runs. Private to
+// trace_sessions*.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/trace_sessions.h"
+
+namespace dynolog {
+
+using Followers = std::map<std::uint64_t, std::function<void(const rpc::FollowFrame&)>>;
+
+struct TraceSessions::Live {
+  Session session;
+  std::unique_ptr<TracePlanner> planner;
+  Plan plan;  // its items until the commit; its workers until the end
+  std::map<Pid, Tenant> tenants;
+  std::map<Pid, std::optional<int>> ranks;
+  std::shared_ptr<Followers> followers = std::make_shared<Followers>();
+  std::uint64_t next_follower = 0;
+  Timer expiry;    // of an uncommitted session, later of an ended one
+  Timer due;       // of its traces
+  Timer deadline;  // the caller's
+  // A process may end right after its file was renamed: the file has the last word, for a moment.
+  std::map<Pid, Timer> after_end;
+};
+
+// A cancel that waits for the mailbox's answers.
+struct TraceSessions::Cancelling {
+  SessionId session;
+  std::set<Pid> open;
+  rpc::CancelReply reply;
+  rpc::Done<rpc::CancelReply> done;
+};
+
+class TraceSessions::Follower final : public Following {
+ public:
+  Follower(const std::shared_ptr<Followers>& followers, std::uint64_t token)
+      : followers_(followers), token_(token) {}
+  ~Follower() override {
+    if (const auto followers = followers_.lock()) followers->erase(token_);
+  }
+
+ private:
+  std::weak_ptr<Followers> followers_;
+  std::uint64_t token_;
+};
+
+[[nodiscard]] rpc::TraceUpdate to_update(const ProcessTrace& trace, std::optional<int> rank);
+
+}  // namespace dynolog

@@ -1,0 +1,312 @@
+// Preparing and committing a session.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "daemon/trace_sessions.h"
+#include "daemon/trace_sessions_live.h"
+#include "processes/selection.h"
+
+namespace dynolog {
+namespace {
+
+constexpr auto kUncommitted = std::chrono::seconds(60);
+constexpr Nanoseconds kDefaultPeriod = std::chrono::seconds(5);
+// Kineto's run loop ticks once a second, and a small trace takes about as long to write.
+constexpr double kWriting_s = 1.5;
+
+double seconds(Nanoseconds duration) { return std::chrono::duration<double>(duration).count(); }
+
+TraceOptions to_options(const rpc::TraceSpec& spec) {
+  return {.log_file = spec.log_file,
+          .duration_ms = spec.duration_ms,
+          .iterations = spec.iterations,
+          .iteration_roundup = spec.iteration_roundup,
+          .start_time_ms = spec.start_time_ms,
+          .warmup_s = spec.warmup_s,
+          .record_shapes = spec.record_shapes,
+          .profile_memory = spec.profile_memory,
+          .with_stacks = spec.with_stacks,
+          .with_flops = spec.with_flops,
+          .with_modules = spec.with_modules,
+          .set = spec.set};
+}
+
+std::vector<ProcessKey> all_keys(const ProcessTable& table) {
+  std::vector<ProcessKey> keys;
+  for (const ProcessEntry* entry : table.all()) keys.push_back(entry->key);
+  return keys;
+}
+
+// "7 of 8 ranks here": only when one job is chosen and its processes say a world size.
+std::string coverage(const std::vector<const ProcessEntry*>& chosen) {
+  std::set<int> ranks;
+  std::set<std::pair<std::string, int>> worlds;
+  for (const ProcessEntry* entry : chosen) {
+    if (!entry->facts || !entry->facts->job.rank || !entry->facts->job.world_size) return "";
+    ranks.insert(*entry->facts->job.rank);
+    worlds.emplace(entry->facts->job.job.value, *entry->facts->job.world_size);
+  }
+  if (worlds.size() != 1) return "";
+  return fmt::format("{} of {} ranks here", ranks.size(), worlds.begin()->second);
+}
+
+// Every process was refused for the same fault of the request itself.
+std::optional<Error> refused_as_a_whole(const std::vector<PlanItem>& items) {
+  for (const PlanItem& item : items) {
+    if (item.problem.empty() || item.problem_kind != ErrorKind::invalid) return std::nullopt;
+    if (item.problem != items.front().problem) return std::nullopt;
+  }
+  return Error{ErrorKind::invalid, items.front().problem};
+}
+
+}  // namespace
+
+void TraceSessions::plan(const Caller& caller, std::vector<ProcessKey> chosen,
+                         TracePlanner::Build build, std::function<void(Live&, Plan)> done) {
+  forget_old();
+  const SessionId id{random_hex64()};
+  auto live = std::make_unique<Live>();
+  live->session.id = id;
+  live->session.owner = caller;
+  live->session.created = world_.clock.wall();
+  std::vector<ProcessEntry> entries;
+  for (const ProcessKey& key : chosen) {
+    const ProcessEntry* entry = world_.registry.table().find(key.pid);
+    if (entry == nullptr || entry->key != key) continue;
+    if (entry->facts) live->ranks[key.pid] = entry->facts->job.rank;
+    entries.push_back(*entry);
+  }
+  live->expiry = world_.loop.after(
+      kUncommitted, [this, id] { world_.loop.post([this, id] { sessions_.erase(id); }); });
+  Live& placed = *sessions_.emplace(id, std::move(live)).first->second;
+  placed.planner = TracePlanner::start(
+      {.loop = world_.loop,
+       .log = world_.log,
+       .executable = world_.executable,
+       .on_file = [this, id](const Tenant&, FileEvent event) { on_file(id, std::move(event)); },
+       .on_worker_end = [this, id](const Tenant& tenant,
+                                   const std::string& why) { on_worker_end(id, tenant, why); }},
+      std::move(entries), std::move(build), [this, id, done = std::move(done)](Plan plan) {
+        const auto session = sessions_.find(id);
+        if (session != sessions_.end()) done(*session->second, std::move(plan));
+      });
+}
+
+void TraceSessions::prepare(const Caller& caller, rpc::PrepareRequest request,
+                            rpc::Done<rpc::PrepareReply> done) {
+  Selection selection{.job = request.selection.job,
+                      .pids = request.selection.pids,
+                      .ranks = request.selection.ranks,
+                      .uid = std::nullopt,
+                      .command = request.selection.command,
+                      .all = request.selection.all,
+                      .process_limit = static_cast<std::size_t>(
+                          std::max<std::int64_t>(0, request.selection.process_limit))};
+  if (request.selection.user) {
+    selection.uid = world_.registry.find_user(*request.selection.user);
+    if (!selection.uid) {
+      done(fail(ErrorKind::invalid, "no user " + *request.selection.user + " on this host"));
+      return;
+    }
+  }
+  const auto keys = all_keys(world_.registry.table());
+  world_.registry.when_known(keys, [this, caller, selection = std::move(selection),
+                                    options = to_options(request.trace),
+                                    done = std::move(done)]() mutable {
+    const auto selected = select_processes(world_.registry.table().all(), selection, caller,
+                                           world_.clock.monotonic());
+    if (selected.ambiguous) {
+      done(fail(ErrorKind::ambiguous,
+                "there are processes of several users or jobs: choose with --job-id, --user, "
+                "--pids, --rank or --cmd, or trace them all with --all"));
+      return;
+    }
+    rpc::PrepareReply reply;
+    for (const Skipped& skipped : selected.skipped) {
+      const ProcessEntry* entry = world_.registry.table().find(skipped.pid);
+      reply.skipped.push_back(
+          {.pid = skipped.pid.value,
+           .command = entry != nullptr && entry->facts ? entry->facts->command : "",
+           .reason = skipped.reason});
+    }
+    if (selected.chosen.empty()) {
+      done(std::move(reply));
+      return;
+    }
+    reply.coverage = coverage(selected.chosen);
+    std::vector<ProcessKey> chosen;
+    for (const ProcessEntry* entry : selected.chosen) chosen.push_back(entry->key);
+    plan(
+        caller, std::move(chosen),
+        [options = std::move(options)](const ProcessFacts& facts, const TorchFacts& torch,
+                                       std::string trace_id, std::string_view suffix) {
+          return build_trace_request(options, facts, torch, std::move(trace_id), suffix);
+        },
+        [this, reply = std::move(reply), done = std::move(done)](Live& live, Plan ready) mutable {
+          finish_prepare(live, std::move(ready), std::move(reply), done);
+        });
+  });
+}
+
+double TraceSessions::expected_wait(const PlanItem& item) const {
+  const ProcessEntry* entry = world_.registry.table().find(item.key.pid);
+  const Nanoseconds period =
+      entry != nullptr && entry->poll_period ? *entry->poll_period : kDefaultPeriod;
+  const Nanoseconds age =
+      entry != nullptr ? world_.clock.monotonic() - entry->last_poll : Nanoseconds(0);
+  const Nanoseconds poll = std::max(Nanoseconds(0), period - age);
+  const Nanoseconds lead = item.request.start_lead.value_or(Nanoseconds(0));
+  return seconds(poll + lead + item.request.window) + kWriting_s;
+}
+
+rpc::PlannedTrace TraceSessions::planned_row(const PlanItem& item) const {
+  rpc::PlannedTrace row;
+  row.pid = item.key.pid.value;
+  row.user = world_.registry.user_name(item.tenant.uid);
+  row.file = item.request.file;
+  row.notes = item.notes;
+  row.problem = item.problem;
+  if (!item.files_unknown.empty()) {
+    row.notes.push_back("the file cannot be checked: " + item.files_unknown);
+  }
+  const ProcessEntry* entry = world_.registry.table().find(item.key.pid);
+  if (entry != nullptr && entry->facts) {
+    row.namespace_pid = entry->facts->namespace_pid;
+    row.rank = entry->facts->job.rank;
+    row.world_size = entry->facts->job.world_size;
+    row.command = entry->facts->command;
+    row.job = entry->facts->job.job.value;
+  }
+  if (item.problem.empty()) row.expected_wait_s = expected_wait(item);
+  return row;
+}
+
+void TraceSessions::finish_prepare(Live& live, Plan plan, rpc::PrepareReply reply,
+                                   const rpc::Done<rpc::PrepareReply>& done) {
+  auto refused = refused_as_a_whole(plan.items);
+  bool any = false;
+  for (const PlanItem& item : plan.items) {
+    reply.planned.push_back(planned_row(item));
+    any = any || item.problem.empty();
+  }
+  live.plan = std::move(plan);
+  if (any) {
+    reply.session = live.session.id.value;
+    reply.expires_in_s = std::chrono::duration_cast<std::chrono::seconds>(kUncommitted).count();
+  } else {
+    world_.loop.post([this, id = live.session.id] { sessions_.erase(id); });
+  }
+  if (refused) {
+    done(std::unexpected(std::move(*refused)));
+    return;
+  }
+  done(std::move(reply));
+}
+
+void TraceSessions::commit(const Caller& caller, rpc::CommitRequest request,
+                           rpc::Done<rpc::CommitReply> done) {
+  Error error;
+  Live* live = find_for(caller, SessionId{request.session}, error);
+  if (live == nullptr) {
+    done(std::unexpected(std::move(error)));
+    return;
+  }
+  if (live->session.phase != SessionPhase::prepared) {
+    done(fail(ErrorKind::invalid, "session " + request.session + " is already committed"));
+    return;
+  }
+  constexpr double kMaxDeadline_s = 7 * 24 * 3600;
+  if (request.deadline_s < 0 || request.deadline_s > kMaxDeadline_s) {
+    done(fail(ErrorKind::invalid, "deadline_s must be between 0 and 604800"));
+    return;
+  }
+  if (request.deadline_s > 0) {
+    const auto wait =
+        std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(request.deadline_s));
+    live->session.deadline = world_.clock.monotonic() + wait;
+    live->deadline =
+        world_.loop.after(wait, [this, id = live->session.id] { on_session_deadline(id); });
+  }
+  const std::size_t staged = stage_all(*live);
+  done(rpc::CommitReply{.session = live->session.id.value, .staged = staged});
+}
+
+std::size_t TraceSessions::stage_all(Live& live) {
+  live.session.phase = SessionPhase::committed;
+  live.expiry.cancel();
+  for (PlanItem& item : std::exchange(live.plan.items, {})) {
+    if (item.problem.empty()) stage(live, std::move(item));
+  }
+  audit_start(live);
+  // The journal first: a daemon that dies now knows what it may have handed over.
+  write_journal();
+  std::size_t staged = 0;
+  for (const auto& [pid, trace] : live.session.traces) {
+    if (trace.state() != TraceState::staged) continue;
+    world_.kineto.put(trace.key(), live.tenants[pid].uid, trace.request());
+    ++staged;
+  }
+  arm(live);
+  end_if_done(live);
+  return staged;
+}
+
+// The identity is read again now: between plan and commit the pid may have become another user's.
+std::string TraceSessions::cannot_stage(const PlanItem& item) const {
+  const ProcessEntry* entry = world_.registry.table().find(item.key.pid);
+  if (entry == nullptr || entry->key != item.key) return "ended";
+  const std::string path = fmt::format("{}/{}/status", world_.root.proc, item.key.pid.value);
+  const auto text = read_file(path, 64U << 10U);
+  if (!text) return "ended";
+  const auto status = parse_proc_pid_status(*text);
+  if (!status || status->uids[0] != item.tenant.uid.value) return "identity";
+  return active_.contains(item.key.pid) ? "busy" : "";
+}
+
+void TraceSessions::stage(Live& live, PlanItem item) {
+  const MonotonicTime now = world_.clock.monotonic();
+  const Pid pid = item.key.pid;
+  const std::string obstacle = cannot_stage(item);
+  live.tenants[pid] = item.tenant;
+  ProcessTrace trace(item.key, std::move(item.request), now, world_.timeouts);
+  if (obstacle == "ended") trace.on_process_end(now);
+  if (obstacle == "identity") trace.on_identity_changed(now);
+  if (obstacle == "busy") trace.on_poll_busy_before_hand_over(now);
+  if (obstacle.empty()) {
+    active_[pid] = live.session.id;
+    const auto worker = live.plan.workers.find(item.tenant);
+    if (worker == live.plan.workers.end() || !item.files_unknown.empty()) {
+      trace.on_files_unknown(now, item.files_unknown);
+    } else {
+      worker->second->watch(pid, trace.request().file, trace.request().trace_id);
+    }
+  }
+  live.session.traces.insert_or_assign(pid, std::move(trace));
+}
+
+void TraceSessions::audit_start(const Live& live) {
+  const Caller& owner = live.session.owner;
+  std::string pids;
+  std::string files;
+  for (const auto& [pid, trace] : live.session.traces) {
+    pids += fmt::format("{}{}", pids.empty() ? "" : " ", pid.value);
+    files += fmt::format("{}{}", files.empty() ? "" : " ", trace.request().file);
+  }
+  const std::string who = fmt::format("uid {}{}{} pid {} over {}", owner.tenant.uid.value,
+                                      owner.tenant.container.empty() ? "" : " in container ",
+                                      owner.tenant.container, owner.pid.value, owner.via);
+  world_.log.info("trace {} started by {}: processes {}; files {}", live.session.id.value, who,
+                  pids, files);
+  world_.publish({.time = world_.clock.wall(),
+                  .kind = "audit.trace_started",
+                  .subject = live.session.id.value,
+                  .text = "trace started by " + who,
+                  .fields = {{"processes", pids}, {"files", files}}});
+}
+
+}  // namespace dynolog

@@ -1,0 +1,88 @@
+// Taking up the sessions of an earlier daemon.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/file.h"
+#include "daemon/trace_sessions.h"
+#include "daemon/trace_sessions_live.h"
+
+namespace dynolog {
+namespace {
+
+// The uid of a process that still is the one of `key`; nullopt when it ended.
+std::optional<Uid> living_uid(const SystemRoot& root, const ProcessKey& key) {
+  constexpr std::size_t kMax = 64U << 10U;
+  const std::string directory = fmt::format("{}/{}", root.proc, key.pid.value);
+  const auto stat_text = read_file(directory + "/stat", kMax);
+  const auto status_text = read_file(directory + "/status", kMax);
+  if (!stat_text || !status_text) return std::nullopt;
+  const auto stat = parse_proc_pid_stat(*stat_text);
+  const auto status = parse_proc_pid_status(*status_text);
+  if (!stat || !status || stat->start_ticks != key.start_ticks) return std::nullopt;
+  return Uid{status->uids[0]};
+}
+
+}  // namespace
+
+void TraceSessions::restore(Session session) {
+  const MonotonicTime now = world_.clock.monotonic();
+  auto live = std::make_unique<Live>();
+  live->session = std::move(session);
+  const SessionId id = live->session.id;
+  for (auto& [pid, trace] : live->session.traces) {
+    if (is_end(trace.state())) continue;
+    const auto uid = living_uid(world_.root, trace.key());
+    if (!uid) {
+      trace.on_process_end(now);
+      continue;
+    }
+    live->tenants[pid] = {*uid, ""};
+    active_[pid] = id;
+  }
+  Live& placed = *sessions_.emplace(id, std::move(live)).first->second;
+  if (placed.session.deadline) {
+    placed.deadline = world_.loop.after(std::max(Nanoseconds(0), *placed.session.deadline - now),
+                                        [this, id] { on_session_deadline(id); });
+  }
+  watch_restored(placed);
+  for (const auto& [pid, trace] : placed.session.traces) {
+    if (trace.state() == TraceState::staged) {
+      world_.kineto.put(trace.key(), placed.tenants[pid].uid, trace.request());
+    }
+  }
+  world_.log.info("session {} of an earlier daemon: {} of {} traces are still under way", id.value,
+                  placed.tenants.size(), placed.session.traces.size());
+  arm(placed);
+  end_if_done(placed);
+}
+
+void TraceSessions::watch_restored(Live& live) {
+  const SessionId id = live.session.id;
+  std::map<Tenant, std::vector<FilesIdentity>> identities;
+  for (const auto& [pid, tenant] : live.tenants) {
+    identities[tenant].push_back({live.session.traces.at(pid).key(), tenant.uid});
+  }
+  for (auto& [tenant, list] : identities) {
+    const auto pids = list;
+    auto worker = FilesWorker::start(
+        world_.loop, world_.log, world_.executable, std::move(list),
+        [this, id](FileEvent event) { on_file(id, std::move(event)); },
+        [this, id, who = tenant](const std::string& why) { on_worker_end(id, who, why); });
+    if (!worker) {
+      on_worker_end(id, tenant, worker.error().message);
+      continue;
+    }
+    FilesWorker& started = *live.plan.workers.emplace(tenant, std::move(*worker)).first->second;
+    for (const FilesIdentity& identity : pids) {
+      const Pid pid = identity.process.pid;
+      const ProcessTrace& trace = live.session.traces.at(pid);
+      // The file may have been written while no daemon ran: the trace id tells whether it is ours.
+      started.prepare(pid, trace.request().file, [](Result<PreparedDirectory>) {});
+      started.watch(pid, trace.request().file, trace.request().trace_id);
+    }
+  }
+}
+
+}  // namespace dynolog

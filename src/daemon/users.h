@@ -1,0 +1,25 @@
+// User names for display and selection, from the passwd file alone: a name service may hang.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/ids.h"
+
+namespace dynolog {
+
+class Users {
+ public:
+  explicit Users(std::string passwd_file) : passwd_file_(std::move(passwd_file)) {}
+
+  // The name, or the number as text where the file has none (`dyno` asks its own name service
+  // then).
+  [[nodiscard]] std::string name(Uid uid) const;
+  // A number as it is; a name by the file.
+  [[nodiscard]] std::optional<Uid> find(const std::string& name_or_number) const;
+
+ private:
+  std::string passwd_file_;
+};
+
+}  // namespace dynolog
