@@ -32,7 +32,9 @@ struct KinetoPolled {  // a poll was answered, or left unanswered on purpose
   std::int64_t claimed_job = 0;
   MonotonicTime time;
   WallTime wall;
-  bool answered = true;  // false: late (> 40 ms), doubled (< 250 ms), or the reply could not be sent
+  // false: late (> 40 ms), doubled (< 250 ms), an earlier reply is still unread, or the reply could
+  // not be sent
+  bool answered = true;
 };
 struct KinetoEnded {  // its pidfd said so
   ProcessKey key;
@@ -44,7 +46,9 @@ struct KinetoHandedOver {  // the mailbox's item left
   MonotonicTime time;
   WallTime wall;
 };
-struct KinetoReceipt {  // SIOCOUTQ fell to 0 (read = true), or had not by the next poll (false)
+// The client took the configuration out of its queue (read = true); or it had not even shortly
+// after its next poll (false), and then may still do so later.
+struct KinetoReceipt {
   ProcessKey key;
   std::string trace_id;
   bool read = true;
@@ -81,15 +85,18 @@ struct KinetoCounters {
   std::uint64_t answered = 0;
   std::uint64_t contexts = 0;
   std::uint64_t malformed = 0;
-  std::uint64_t no_credentials = 0;  // pid 0: not visible from our pid namespace
+  std::uint64_t no_credentials = 0;  // pid 0: not visible from our pid namespace; or nobody's uid
+  std::uint64_t vanished = 0;        // dead before it could be pinned
   std::uint64_t with_descriptors = 0;
   std::uint64_t late = 0;
   std::uint64_t doubled = 0;
   std::uint64_t bad_sender = 0;  // unbound, wrong kind of name, foreign or replaced socket file
+  std::uint64_t behind = 0;      // an earlier reply was unread: a second would keep it so for ever
   std::uint64_t reply_failed = 0;
-  std::uint64_t clients = 0;  // gauge
+  std::uint64_t no_descriptors = 0;  // RLIMIT_NOFILE: a new client could not be answered
+  std::uint64_t clients = 0;         // gauge
   std::uint64_t table_full = 0;
-  std::uint64_t receive_interrupted = 0;
+  std::uint64_t receive_interrupted = 0;  // kernels before 6.16: a sent descriptor held us up
 };
 
 struct KinetoThreadOptions {
@@ -100,6 +107,8 @@ struct KinetoThreadOptions {
   bool realtime = true;
   std::size_t max_clients = 16384;
   Nanoseconds retry = std::chrono::seconds(5);  // for a name that another process holds
+  // Where the kernel can refuse descriptors (6.16), let it. Tests try the way of older kernels.
+  bool refuse_descriptors = true;
 };
 
 class KinetoThread {

@@ -17,7 +17,8 @@ namespace dynolog {
 // The most a client sends: header 40, type and count and job 16, 11 pids of 4; with room for more.
 inline constexpr std::size_t kMaxKinetoDatagram = 4096;
 inline constexpr std::size_t kMaxKinetoPids = 64;
-// Kineto reads what `size` says; a configuration stays well under a datagram of the default buffers.
+// Kineto reads what `size` says; a configuration stays well under a datagram of the default
+// buffers.
 inline constexpr std::size_t kMaxKinetoReply = 64U << 10U;
 
 // "req": asks for a configuration and so registers.
@@ -25,7 +26,8 @@ struct KinetoPoll {
   bool idle = true;  // bit 0x2 of the type: free to take an activity trace
   std::int32_t type = 0;
   std::int64_t job = 0;
-  std::vector<std::int32_t> pids;  // own first, then ancestors; in the process's namespace; may be empty
+  std::vector<std::int32_t>
+      pids;  // own first, then ancestors; in the process's namespace; may be empty
 };
 
 // "ctxt" of old clients: answered with an int32 (the count of processes on that device), no more.

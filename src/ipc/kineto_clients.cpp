@@ -1,0 +1,162 @@
+// Admission: pid from the credential, user and start time from the process, under its pidfd.
+#include "ipc/kineto_clients.h"
+
+#include <linux/sockios.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace dynolog {
+
+bool has_unread_reply(const KinetoClient& client) {
+  int bytes = 0;
+  return ::ioctl(client.reply.fd.get(), SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
+KinetoClients::KinetoClients(std::size_t limit, const SystemRoot& root, KinetoTally& tally,
+                             int epoll, Callbacks callbacks)
+    : limit_(limit), root_(root), tally_(tally), epoll_(epoll), callbacks_(std::move(callbacks)) {}
+
+KinetoClient* KinetoClients::find(Pid pid) {
+  const auto at = clients_.find(pid);
+  return at == clients_.end() ? nullptr : &at->second;
+}
+
+KinetoClient* KinetoClients::of_sender(Datagram& datagram, KinetoEndpoint& endpoint) {
+  const Pid pid{datagram.pid};
+  KinetoClient* client = find(pid);
+  if (client != nullptr && !holds_pid(client->pidfd.get())) {
+    end(pid);
+    client = nullptr;
+  }
+  if (client == nullptr) return admit(datagram, endpoint);
+  if (client->endpoint == &endpoint && client->reply.sender == datagram.sender) return client;
+  // An exec, or a client that opens a second socket: answers go where it asks from.
+  KinetoClient moved;
+  moved.key = client->key;
+  const auto identity = read_identity(root_, pid, client->pidfd.get());
+  if (!identity) {
+    count_refusal(identity.error().kind);
+    return nullptr;
+  }
+  moved.uid = identity->uid;
+  if (!connect(moved, datagram, endpoint)) return nullptr;
+  callbacks_.on_move(*client);
+  client->uid = moved.uid;
+  client->reply = std::move(moved.reply);
+  client->endpoint = &endpoint;
+  client->last_answered.reset();
+  return client;
+}
+
+UniqueFd KinetoClients::pin(Datagram& datagram) {
+  if (datagram.pidfd.valid()) return std::move(datagram.pidfd);
+  int error = datagram.pidfd_error;
+  if (error == 0) {
+    UniqueFd opened(open_pidfd(Pid{datagram.pid}));
+    if (opened.valid()) return opened;
+    error = errno;
+  }
+  const bool full = error == EMFILE || error == ENFILE || error == ENOMEM;
+  ++(full ? tally_.no_descriptors : tally_.vanished);
+  return {};
+}
+
+KinetoClient* KinetoClients::admit(Datagram& datagram, KinetoEndpoint& endpoint) {
+  if (clients_.size() >= limit_) {
+    ++tally_.table_full;
+    return nullptr;
+  }
+  const bool pinned_by_kernel = datagram.pidfd.valid();
+  KinetoClient client;
+  client.pidfd = pin(datagram);
+  if (!client.pidfd.valid()) return nullptr;
+  const Pid pid{datagram.pid};
+  const auto identity = read_identity(root_, pid, client.pidfd.get());
+  if (!identity) {
+    count_refusal(identity.error().kind);
+    return nullptr;
+  }
+  // A pidfd that we opened by number may be of a process that took the sender's number over.
+  if (!pinned_by_kernel && datagram.queued &&
+      !started_before(identity->start_ticks, *datagram.queued)) {
+    ++tally_.vanished;
+    return nullptr;
+  }
+  client.key = {.pid = pid, .start_ticks = identity->start_ticks};
+  client.uid = identity->uid;
+  client.generation = ++next_generation_ & 0x7fffffffU;
+  if (!connect(client, datagram, endpoint) || !watch(client)) return nullptr;
+  KinetoClient& admitted = clients_.try_emplace(pid, std::move(client)).first->second;
+  tally_.clients.set(clients_.size());
+  return &admitted;
+}
+
+bool KinetoClients::connect(KinetoClient& client, const Datagram& datagram,
+                            KinetoEndpoint& endpoint) {
+  auto reply = endpoint.connect_reply(datagram.sender, client.uid, root_);
+  if (!reply) {
+    switch (reply.error().kind) {
+      case ErrorKind::denied:
+        ++tally_.bad_sender;
+        break;
+      case ErrorKind::exhausted:
+        ++tally_.no_descriptors;
+        break;
+      default:
+        ++tally_.reply_failed;
+    }
+    return false;
+  }
+  client.reply = std::move(*reply);
+  client.endpoint = &endpoint;
+  return true;
+}
+
+bool KinetoClients::watch(KinetoClient& client) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = kTagBit | std::uint64_t{client.generation} << 32U |
+                   static_cast<std::uint32_t>(client.key.pid.value);
+  if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, client.pidfd.get(), &event) == 0) return true;
+  ++tally_.no_descriptors;
+  return false;
+}
+
+void KinetoClients::count_refusal(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::denied:
+      ++tally_.no_credentials;
+      break;
+    case ErrorKind::exhausted:
+      ++tally_.no_descriptors;
+      break;
+    default:
+      ++tally_.vanished;
+  }
+}
+
+void KinetoClients::on_pidfd(std::uint64_t tag) {
+  const Pid pid{static_cast<std::int32_t>(tag & 0xffffffffU)};
+  const KinetoClient* client = find(pid);
+  // A later process of the same pid may have taken the place within one batch.
+  if (client == nullptr || client->generation != (tag & ~kTagBit) >> 32U) return;
+  end(pid);
+}
+
+void KinetoClients::end(Pid pid) {
+  const auto at = clients_.find(pid);
+  if (at == clients_.end()) return;
+  KinetoClient client = std::move(at->second);
+  clients_.erase(at);
+  tally_.clients.set(clients_.size());
+  callbacks_.on_end(client);
+  // A pidfd that some other descriptor still refers to would stay in the set.
+  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, client.pidfd.get(), nullptr);
+  client.reply.fd.reset();
+  client.endpoint->collect(client.reply, root_);
+}
+
+}  // namespace dynolog

@@ -1,0 +1,86 @@
+// The processes that poll: each pinned by a pidfd, each with a reply socket of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "base/system_root.h"
+#include "base/unique_fd.h"
+#include "ipc/client_identity.h"
+#include "ipc/datagram.h"
+#include "ipc/kineto_endpoint.h"
+#include "ipc/kineto_tally.h"
+#include "processes/identity.h"
+
+namespace dynolog {
+
+struct KinetoClient {
+  // A configuration that was sent and, as far as is known, not read.
+  struct Unread {
+    std::string trace_id;
+    std::size_t checks = 0;     // since it was sent, or since a poll found it unread
+    bool check_due = false;     // one is scheduled
+    bool polled_since = false;  // and was still unread
+    bool reported = false;      // that it was not read in time
+  };
+
+  ProcessKey key;
+  Uid uid;
+  UniqueFd pidfd;
+  std::uint32_t generation = 0;
+  ReplySocket reply;
+  KinetoEndpoint* endpoint = nullptr;     // lives as long as the thread
+  std::optional<WallTime> last_answered;  // the kernel's stamp of the poll, at this address
+  std::optional<Unread> unread;
+  bool polled = false;
+};
+
+// Bytes of replies that the client has not taken out of its queue.
+[[nodiscard]] bool has_unread_reply(const KinetoClient& client);
+
+class KinetoClients {
+ public:
+  struct Callbacks {
+    std::function<void(KinetoClient&)> on_end;   // before it goes
+    std::function<void(KinetoClient&)> on_move;  // before its socket is replaced by another
+  };
+  KinetoClients(std::size_t limit, const SystemRoot& root, KinetoTally& tally, int epoll,
+                Callbacks callbacks);
+
+  // The sender, with its reply socket connected to where it sent from; nullptr when it is refused,
+  // which is then counted. Keyed by pid: a forked child sends from its parent's socket.
+  [[nodiscard]] KinetoClient* of_sender(Datagram& datagram, KinetoEndpoint& endpoint);
+  [[nodiscard]] KinetoClient* find(Pid pid);
+
+  // A tag of this table came out of epoll: the process may have ended.
+  void on_pidfd(std::uint64_t tag);
+
+  [[nodiscard]] std::size_t size() const { return clients_.size(); }
+
+  // Marks this table's epoll tags; others must leave the bit clear.
+  static constexpr std::uint64_t kTagBit = std::uint64_t{1} << 63U;
+
+ private:
+  [[nodiscard]] KinetoClient* admit(Datagram& datagram, KinetoEndpoint& endpoint);
+  [[nodiscard]] UniqueFd pin(Datagram& datagram);
+  [[nodiscard]] bool connect(KinetoClient& client, const Datagram& datagram,
+                             KinetoEndpoint& endpoint);
+  [[nodiscard]] bool watch(KinetoClient& client);
+  void count_refusal(ErrorKind kind);
+  void end(Pid pid);
+
+  std::size_t limit_;
+  const SystemRoot& root_;
+  KinetoTally& tally_;
+  int epoll_;
+  Callbacks callbacks_;
+  std::uint32_t next_generation_ = 0;
+  std::unordered_map<Pid, KinetoClient> clients_;
+};
+
+}  // namespace dynolog

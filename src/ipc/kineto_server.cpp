@@ -1,0 +1,270 @@
+// Level-triggered, in batches: no endpoint can keep the others waiting.
+#include "ipc/kineto_server.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "ipc/queue_length.h"
+
+namespace dynolog {
+namespace {
+
+constexpr std::uint64_t kWakeTag = ~std::uint64_t{0} & ~KinetoClients::kTagBit;
+constexpr int kBatch = 64;
+constexpr std::size_t kMaxEndpoints = 4096;
+
+bool watch(int epoll, int fd, std::uint64_t tag) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = tag;
+  return ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<KinetoServer>> KinetoServer::make(const KinetoThreadOptions& options,
+                                                         const SystemRoot& root, const Clock& clock,
+                                                         Log& log,
+                                                         std::function<void(KinetoEvent)> on_event,
+                                                         KinetoTally& tally, int wake) {
+  UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll.valid()) return fail_errno(errno, "epoll_create1");
+  if (!watch(epoll.get(), wake, kWakeTag)) return fail_errno(errno, "epoll_ctl");
+  std::unique_ptr<KinetoServer> server(
+      new KinetoServer(options, root, clock, log, std::move(on_event), tally, std::move(epoll)));
+  server->begin();
+  return server;
+}
+
+KinetoServer::KinetoServer(const KinetoThreadOptions& options, const SystemRoot& root,
+                           const Clock& clock, Log& log, std::function<void(KinetoEvent)> on_event,
+                           KinetoTally& tally, UniqueFd epoll)
+    : options_(options),
+      root_(root),
+      clock_(clock),
+      log_(log),
+      emit_(std::move(on_event)),
+      tally_(tally),
+      epoll_(std::move(epoll)),
+      priority_(options.realtime),
+      answers_(options.max_clients, root, clock, tally, emit_),
+      clients_(options.max_clients, root, tally, epoll_.get(),
+               {.on_end = [this](KinetoClient& client) { answers_.on_end(client); },
+                .on_move = [this](KinetoClient& client) { answers_.on_move(client); }}) {}
+
+void KinetoServer::begin() {
+  own_the_thread();
+  report(priority_.begin(clock_.monotonic()));
+  if (options_.abstract_endpoint) add(make_abstract_endpoint(options_.abstract_name));
+  for (const std::string& directory : options_.directories) add_directory(directory);
+  retry_at_ = clock_.monotonic() + options_.retry;
+}
+
+void KinetoServer::own_the_thread() {
+  // A umask is of the file system context, which threads share unless told otherwise.
+  if (::unshare(CLONE_FS) == 0) {
+    ::umask(0);
+  } else {
+    log_.warning(
+        "Kineto: sockets in directories get the daemon's umask (unshare is not permitted), so "
+        "other "
+        "users' processes may not reach them");
+  }
+}
+
+void KinetoServer::add_directory(const std::string& directory) {
+  const auto same = std::ranges::find(
+      listeners_, directory, [](const Listener& listener) { return listener.endpoint->label(); });
+  if (same == listeners_.end()) {
+    add(make_directory_endpoint(directory));
+    return;
+  }
+  // Asked again: the caller wants to know the state, and the directory may have been made anew.
+  same->problem.clear();
+  same->up = false;
+  try_open(static_cast<std::size_t>(same - listeners_.begin()));
+}
+
+void KinetoServer::add(std::unique_ptr<KinetoEndpoint> endpoint) {
+  if (listeners_.size() >= kMaxEndpoints) {
+    emit_(KinetoEndpointState{
+        .endpoint = endpoint->label(),
+        .up = false,
+        .problem =
+            fmt::format("there are {} endpoints already, and no more are made", kMaxEndpoints)});
+    return;
+  }
+  listeners_.emplace_back().endpoint = std::move(endpoint);
+  try_open(listeners_.size() - 1);
+}
+
+void KinetoServer::try_open(std::size_t index) {
+  Listener& listener = listeners_[index];
+  if (listener.endpoint->fd() >= 0 && listener.endpoint->intact()) {
+    set_state(listener, {});
+    return;
+  }
+  listener.endpoint->close();
+  set_state(listener, open(index));
+}
+
+Status KinetoServer::open(std::size_t index) {
+  Listener& listener = listeners_[index];
+  const LongQueues longer(root_);
+  if (auto opened = listener.endpoint->open(root_); !opened) return opened;
+  const int fd = listener.endpoint->fd();
+  const auto features = prepare_to_receive(fd, options_.refuse_descriptors);
+  if (!features || !watch(epoll_.get(), fd, index)) {
+    auto error = features ? fail_errno(errno, "epoll_ctl") : std::unexpected(features.error());
+    listener.endpoint->close();
+    return error;
+  }
+  listener.rights_refused = features->rights_refused;
+  if (!listener.rights_refused && !watchdog_) {
+    auto watchdog = ReceiveWatchdog::start();
+    if (watchdog) watchdog_ = std::move(*watchdog);
+  }
+  return {};
+}
+
+void KinetoServer::set_state(Listener& listener, const Status& status) {
+  const bool up = status.has_value();
+  std::string problem = up ? "" : status.error().message;
+  if (listener.up == up && listener.problem == problem) return;
+  listener.up = up;
+  listener.problem = problem;
+  emit_(KinetoEndpointState{
+      .endpoint = listener.endpoint->label(), .up = up, .problem = std::move(problem)});
+}
+
+void KinetoServer::retry(MonotonicTime now) {
+  if (!retry_at_ || now < *retry_at_) return;
+  retry_at_ = now + options_.retry;
+  for (std::size_t i = 0; i < listeners_.size(); ++i) try_open(i);
+}
+
+void KinetoServer::report(RealtimePriority::Change change) {
+  switch (change) {
+    case RealtimePriority::Change::none:
+      return;
+    case RealtimePriority::Change::taken:
+      emit_(KinetoRealtimeState{.realtime = true,
+                                .sentence = "Kineto's polls are answered at "
+                                            "real-time priority"});
+      return;
+    case RealtimePriority::Change::refused:
+      emit_(KinetoRealtimeState{
+          .realtime = false,
+          .sentence =
+              "real-time priority is not permitted (CAP_SYS_NICE, or a limit of RTPRIO): on "
+              "a busy host some polls of processes may go unanswered"});
+      return;
+    case RealtimePriority::Change::left:
+      emit_(KinetoRealtimeState{
+          .realtime = false,
+          .sentence = "Kineto's endpoints are flooded: answering took over 5 % of a core, so "
+                      "real-time priority is given up until it has been quiet for a minute"});
+  }
+}
+
+int KinetoServer::timeout(MonotonicTime now) const {
+  std::optional<MonotonicTime> next;
+  const auto consider = [&next](std::optional<MonotonicTime> due) {
+    if (due && (!next || *due < *next)) next = due;
+  };
+  consider(answers_.next_due());
+  consider(priority_.next_due());
+  const bool anything_to_try = std::ranges::any_of(listeners_, [](const Listener& listener) {
+    return !listener.up || listener.endpoint->label().starts_with('/');
+  });
+  if (anything_to_try) consider(retry_at_);
+  if (!next) return -1;
+  if (*next <= now) return 0;
+  // Rounded up, or the loop would turn until the time has come.
+  return static_cast<int>(std::chrono::ceil<Milliseconds>(*next - now).count());
+}
+
+bool KinetoServer::turn() {
+  std::array<epoll_event, kBatch> events{};
+  const int count = ::epoll_wait(epoll_.get(), events.data(), kBatch, timeout(clock_.monotonic()));
+  bool commands = false;
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
+    if (tag == kWakeTag) {
+      commands = true;
+    } else if ((tag & KinetoClients::kTagBit) != 0) {
+      clients_.on_pidfd(tag);
+    } else if (tag < listeners_.size()) {
+      drain(listeners_[tag]);
+    }
+  }
+  const MonotonicTime now = clock_.monotonic();
+  answers_.on_time(clients_);
+  retry(now);
+  report(priority_.on_turn(now, thread_cpu_time()));
+  return commands;
+}
+
+void KinetoServer::drain(Listener& listener) {
+  if (listener.endpoint->fd() < 0) return;
+  const bool watched = !listener.rights_refused && watchdog_ != nullptr;
+  if (watched) watchdog_->arm();
+  receive_batch(listener, watched);
+  if (watched) watchdog_->disarm();
+}
+
+void KinetoServer::receive_batch(Listener& listener, bool watched) {
+  Datagram datagram;
+  for (int i = 0; i < kBatch; ++i) {
+    const MonotonicTime before = watched ? clock_.monotonic() : MonotonicTime{};
+    const auto outcome = receiver_.receive(listener.endpoint->fd(), datagram);
+    if (watched && clock_.monotonic() - before >= ReceiveWatchdog::kPatience / 2) {
+      ++tally_.receive_interrupted;
+    }
+    if (outcome == DatagramReceiver::Outcome::received) {
+      handle(datagram, *listener.endpoint);
+    } else if (outcome == DatagramReceiver::Outcome::nothing) {
+      return;
+    }
+  }
+}
+
+void KinetoServer::handle(Datagram& datagram, KinetoEndpoint& endpoint) {
+  if (datagram.with_descriptors) {
+    ++tally_.with_descriptors;
+    return;
+  }
+  if (datagram.pid <= 0) {
+    ++tally_.no_credentials;
+    return;
+  }
+  const auto message =
+      datagram.oversize ? fail(ErrorKind::invalid, "too long") : decode_kineto(datagram.bytes);
+  if (!message) {
+    ++tally_.malformed;
+    return;
+  }
+  KinetoClient* client = clients_.of_sender(datagram, endpoint);
+  if (client == nullptr) {
+    const bool full = clients_.size() >= options_.max_clients;
+    if (full && !std::exchange(told_table_full_, true)) {
+      log_.warning("Kineto: {} processes are registered; no more are answered",
+                   options_.max_clients);
+    }
+    return;
+  }
+  if (const auto* poll = std::get_if<KinetoPoll>(&*message)) {
+    answers_.on_poll(*client, *poll, datagram.queued);
+  } else {
+    answers_.on_context(*client, clients_.size(), datagram.queued);
+  }
+}
+
+}  // namespace dynolog

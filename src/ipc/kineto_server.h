@@ -1,0 +1,82 @@
+// The Kineto thread's loop: one epoll instance over the endpoints, the processes and the commands.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/system_root.h"
+#include "base/unique_fd.h"
+#include "ipc/datagram.h"
+#include "ipc/kineto_answers.h"
+#include "ipc/kineto_clients.h"
+#include "ipc/kineto_endpoint.h"
+#include "ipc/kineto_tally.h"
+#include "ipc/kineto_thread.h"
+#include "ipc/realtime.h"
+#include "ipc/receive_watchdog.h"
+
+namespace dynolog {
+
+// Made, used and destroyed on one thread, which belongs to it: it changes that thread's umask,
+// scheduling and signal mask.
+class KinetoServer {
+ public:
+  // `wake` becomes readable when there are commands.
+  [[nodiscard]] static Result<std::unique_ptr<KinetoServer>> make(
+      const KinetoThreadOptions& options, const SystemRoot& root, const Clock& clock, Log& log,
+      std::function<void(KinetoEvent)> on_event, KinetoTally& tally, int wake);
+
+  // Waits for something to do, and does it. True when `wake` is readable.
+  [[nodiscard]] bool turn();
+
+  [[nodiscard]] KinetoAnswers& answers() { return answers_; }
+  void add_directory(const std::string& directory);
+
+ private:
+  struct Listener {
+    std::unique_ptr<KinetoEndpoint> endpoint;
+    bool up = false;
+    std::string problem;
+    bool rights_refused = false;
+  };
+
+  KinetoServer(const KinetoThreadOptions& options, const SystemRoot& root, const Clock& clock,
+               Log& log, std::function<void(KinetoEvent)> on_event, KinetoTally& tally,
+               UniqueFd epoll);
+  void begin();
+  void own_the_thread();
+  void add(std::unique_ptr<KinetoEndpoint> endpoint);
+  void try_open(std::size_t index);
+  [[nodiscard]] Status open(std::size_t index);
+  void set_state(Listener& listener, const Status& status);
+  void retry(MonotonicTime now);
+  void drain(Listener& listener);
+  void receive_batch(Listener& listener, bool watched);
+  void handle(Datagram& datagram, KinetoEndpoint& endpoint);
+  void report(RealtimePriority::Change change);
+  [[nodiscard]] int timeout(MonotonicTime now) const;
+
+  const KinetoThreadOptions options_;
+  const SystemRoot& root_;
+  const Clock& clock_;
+  Log& log_;
+  std::function<void(KinetoEvent)> emit_;
+  KinetoTally& tally_;
+  UniqueFd epoll_;
+  RealtimePriority priority_;
+  std::unique_ptr<ReceiveWatchdog> watchdog_;
+  // Clients refer to endpoints, which therefore never go before them.
+  std::vector<Listener> listeners_;
+  KinetoAnswers answers_;
+  KinetoClients clients_;
+  DatagramReceiver receiver_;
+  std::optional<MonotonicTime> retry_at_;
+  bool told_table_full_ = false;
+};
+
+}  // namespace dynolog
