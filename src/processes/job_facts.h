@@ -18,6 +18,9 @@ enum class RankSource { none, environment, title };
 struct JobFacts {
   std::string scheduler;  // "slurm", "pbs", "lsf", "flux", "torchrun", "ray", "kubernetes", ""
   JobId job;              // "123", "123_4" (array), "123.0" is job 123 with step 0 in `step`
+  // The number of an array task's own allocation where `job` names the array ("36200" beside
+  // "36199_0"); "" otherwise.
+  std::string allocation;
   std::string step;
   std::optional<int> rank;
   std::optional<int> local_rank;

@@ -3,8 +3,9 @@
 //   staged -> fetched -> warming_up -> tracing -> writing -> written
 //   and from each: rejected | busy | cancelled | lost | timed_out
 //
-// It is driven by what the process sends (a poll: idle or not), by what the kernel says (the receipt
-// of the configuration, the process's end), by its file (`.tmp` seen, renamed, checked) and by time.
+// It is driven by what the process sends (a poll: idle or not), by what the kernel says (the
+// receipt of the configuration, the process's end), by its file (`.tmp` seen, renamed, checked) and
+// by time.
 #pragma once
 
 #include <cstdint>
@@ -60,8 +61,8 @@ class ProcessTrace {
   // Each input gives true when the state changed. Inputs after an end change nothing.
   bool on_poll_busy_before_hand_over(MonotonicTime now);  // asked with bit 2 clear: -> busy
   bool on_handed_over(MonotonicTime now, WallTime wall, std::optional<WallTime> start);
-  bool on_receipt(MonotonicTime now);   // SIOCOUTQ is 0: the client read it
-  bool on_not_read(MonotonicTime now);  // still unread at its next poll
+  bool on_receipt(MonotonicTime now);           // SIOCOUTQ is 0: the client read it
+  bool on_not_read(MonotonicTime now);          // still unread at its next poll
   bool on_identity_changed(MonotonicTime now);  // uid or start time differ from those at commit
   bool on_poll(MonotonicTime now, bool idle);
   bool on_temporary_file(MonotonicTime now);  // `<file>.tmp` exists
@@ -97,8 +98,7 @@ class ProcessTrace {
   };
   [[nodiscard]] Record record(MonotonicTime now, WallTime wall) const;
   [[nodiscard]] static ProcessTrace restore(ProcessKey key, TraceRequest request, Timeouts timeouts,
-                                            const Record& record, MonotonicTime now,
-                                            WallTime wall);
+                                            const Record& record, MonotonicTime now, WallTime wall);
 
  private:
   bool enter(TraceState state, MonotonicTime now, std::string sentence);

@@ -40,9 +40,14 @@ struct TraceRequest {
   std::optional<Nanoseconds> start_lead;  // nullopt: iteration mode, or the text has its own start
   std::optional<WallTime> asked_start;    // the text's own PROFILE_START_TIME
   Nanoseconds warmup{};
-  Nanoseconds window{};     // the duration asked for
+  Nanoseconds window{};  // the duration asked for
   std::int64_t iterations = 0;
-  std::string file;         // where Kineto will write, pid included, in the process's view
+  std::string file;  // where Kineto will write, pid included, in the process's view
+  // How far after the warm-up the client itself puts a start that the text does not name.
+  Nanoseconds default_lead = std::chrono::seconds(2);
+  // PROFILE_MEMORY: the file is a pickle of a memory snapshot, written by another thread of the
+  // client. Neither the poll's bit nor a `.tmp` tells of it.
+  bool memory_snapshot = false;
 };
 
 // Kineto takes a start that is at least warm-up + ~0.9 s ahead of receipt (1.2 s measured safe).
@@ -73,8 +78,8 @@ inline constexpr Nanoseconds kStartMargin = Milliseconds(1200);
 [[nodiscard]] std::string kineto_file_name(std::string_view log_file, std::int32_t namespace_pid);
 
 // PyTorch 2.14 on writes only below /tmp/ or KINETO_ONDEMAND_TRACE_DIR, else to
-// /tmp/libkineto_activities_<pid>.json: where the trace of `log_file` will really be, and a sentence
-// when that is not where it was asked for.
+// /tmp/libkineto_activities_<pid>.json: where the trace of `log_file` will really be, and a
+// sentence when that is not where it was asked for.
 struct WhereWritten {
   std::string path;
   std::string note;
