@@ -10,7 +10,7 @@
 #include <ctime>
 
 #include "base/file.h"
-#include "kernel/proc_pid.h"
+#include "processes/identity.h"  // brings the parsers of /proc/<pid>
 
 namespace dynolog {
 namespace {
