@@ -42,4 +42,8 @@ else()
   add_compile_options(-ffunction-sections -fdata-sections)
   add_link_options(-Wl,--gc-sections)
 endif()
+if(DYNOLOG_BUILD_FUZZERS)
+  # Coverage for libFuzzer in the libraries too; the targets alone link its main().
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 add_compile_definitions(_GNU_SOURCE)
