@@ -1,0 +1,18 @@
+// The options that every command takes, before or after its name.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace dynolog {
+
+struct GlobalOptions {
+  std::optional<std::string> hostname;
+  std::optional<int> port;
+  std::optional<std::string> run_dir;
+  double timeout_s = 5;
+  bool json = false;
+  bool verbose = false;
+};
+
+}  // namespace dynolog
