@@ -1,0 +1,21 @@
+// The pipeline's options.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "base/clock.h"
+
+namespace dynolog {
+
+struct PipelineOptions {
+  std::chrono::seconds interval{1};
+  // A collector that takes longer in so many runs one after another is read less often. Its first
+  // run, which opens files and series, does not count.
+  Nanoseconds slow_run = Milliseconds(5);
+  unsigned slow_runs = 3;
+  std::size_t max_series = 200'000;
+  std::size_t max_queued_events = 4096;
+};
+
+}  // namespace dynolog

@@ -1,0 +1,58 @@
+// What the framework measures of each collector and each sink.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "metrics/frame_writer.h"
+#include "metrics/sink.h"
+#include "metrics/tier.h"
+
+namespace dynolog {
+
+enum class StageKind { collector, sink };
+
+struct StageState {
+  std::string name;
+  std::string kind;  // "collector" | "sink"
+  double last_duration_s = 0;
+  std::uint64_t successes = 0;
+  std::uint64_t failures = 0;
+  bool failing = false;    // the last run did not succeed
+  std::string last_error;  // of the last failure, however long ago; "": none yet
+  std::optional<WallTime> last_success;
+  Tier tier = Tier::fast;           // collectors: as it is now, after any drop
+  AbsentCounts absences{};          // collectors
+  std::uint64_t events_failed = 0;  // sinks
+  SinkQueue queue;                  // sinks
+};
+
+// One writer, the pipeline's thread; read from any.
+class StageBoard {
+ public:
+  std::size_t add(StageKind kind, std::string_view name, Tier tier);
+
+  enum class Change { none, began_to_fail, recovered };
+  // One run's outcome; `wall` is its tick's.
+  Change record(std::size_t stage, Nanoseconds duration, const Status& status, WallTime wall);
+  void set_tier(std::size_t stage, Tier tier);
+  void set_absences(std::size_t stage, const AbsentCounts& absences);
+  void set_queue(std::size_t stage, const SinkQueue& queue);
+  void count_failed_event(std::size_t stage, const Error& error);
+
+  [[nodiscard]] std::vector<StageState> states() const;  // any thread
+  // The writer's own view, without a lock.
+  [[nodiscard]] const std::vector<StageState>& own() const { return states_; }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<StageState> states_;
+};
+
+}  // namespace dynolog
