@@ -30,8 +30,10 @@ bool is_on(const Layer& layer, std::string_view name) {
   return found != nullptr && found->values.back() == "true";
 }
 
-// An optional file that is not there is an empty one.
+// An optional file that is not there is an empty one; so is `--config=`, which switches off the
+// standard one.
 Result<std::string> file_text(const std::string& path, bool required) {
+  if (path.empty()) return std::string();
   auto text = read_file(path, kMaxConfigFile);
   if (text) return text;
   if (!required && text.error().kind == ErrorKind::not_found) return std::string();

@@ -316,6 +316,7 @@ TEST_F(ConfigTest, StandardFilesAreForTheSystemsDaemonOnly) {
   EXPECT_EQ(options({}).rpc.port, 2);
   EXPECT_EQ(options({}).log_level, LogLevel::debug);
   EXPECT_EQ(options({"--run_dir=/run/dynolog"}).rpc.port, 2);
+  EXPECT_EQ(options({"--flagfile=", "--config="}).rpc.port, 1778) << "switched off";
   EXPECT_EQ(options({"--run_dir=/tmp/other"}).rpc.port, 1778) << "one beside the system's";
   EXPECT_EQ(options({"--flagfile=" + file("mine", "")}).rpc.port, 1) << "replaces the standard one";
   EXPECT_EQ(options({"--config=" + file("mine.toml", "")}).log_level, LogLevel::info);

@@ -94,10 +94,10 @@ constexpr std::array kRows{
 
     OptionRow{kPlaces, "config", ValueKind::text, "FILE",
               "Read options from a TOML file, with the names of the flags as keys (default for the "
-              "system's daemon: /etc/dynolog/dynolog.toml, when it exists)"},
+              "system's daemon: /etc/dynolog/dynolog.toml, when it exists; empty: none)"},
     OptionRow{kPlaces, "flagfile", ValueKind::text, "FILE",
               "Read flags from a file, one a line, # begins a comment (default for the system's "
-              "daemon: /etc/dynolog.gflags, when it exists)"},
+              "daemon: /etc/dynolog.gflags, when it exists; empty: none)"},
     OptionRow{kPlaces, "run_dir", ValueKind::text, "DIR",
               "Directory of the socket and of the journal (default: /run/dynolog for root, else "
               "$XDG_RUNTIME_DIR/dynolog or /tmp/dynolog-UID); several daemons on one machine "
@@ -240,7 +240,7 @@ constexpr std::string_view kRelay = "relay";
 constexpr std::string_view kGpu = "GPU monitoring";
 constexpr std::string_view kPerf = "CPU counters";
 constexpr std::string_view kNics = "network metrics";
-constexpr std::string_view kGlog = "log files and verbosity of glog (it logs to stderr)";
+constexpr std::string_view kGlog = "glog: it logs to stderr, see --log_level";
 
 constexpr std::array kFieldFlags{
     FieldFlag{"use_prometheus", ValueKind::flag, kPrometheus},
