@@ -1,0 +1,158 @@
+// The trace check on whole, broken and hostile files.
+#include "traces/trace_check.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "base/file.h"
+#include "base/unique_fd.h"
+
+namespace dynolog {
+namespace {
+
+using ::testing::HasSubstr;
+
+UniqueFd file_of(std::string_view text) {
+  UniqueFd fd(::memfd_create("trace", MFD_CLOEXEC));
+  EXPECT_TRUE(write_all(fd.get(), text).has_value());
+  EXPECT_EQ(::lseek(fd.get(), 0, SEEK_SET), 0);
+  return fd;
+}
+
+TraceSummary summary_of(std::string_view text) {
+  const UniqueFd fd = file_of(text);
+  auto summary = summarise_trace(fd.get());
+  EXPECT_TRUE(summary.has_value());
+  return summary.value_or(TraceSummary{});
+}
+
+constexpr std::string_view kTrace = R"({
+  "schemaVersion": 1, "trace_id": "12345678901234567890", "host_name": "node7",
+  "deviceProperties": [{"id": 0, "name": "traceEvents"}],
+  "traceEvents": [
+    {"ph": "X", "name": "aten::add", "ts": 1.5, "args": {"traceEvents": [1, 2, 3], "x": NaN}},
+    {"ph": "X", "name": "aten::mul", "ts": 2, "args": {"trace_id": "other", "v": -Infinity}},
+    [], 7
+  ],
+  "traceName": "/tmp/x.json"
+}
+)";
+
+TEST(SummariseTrace, WholeFile) {
+  const TraceSummary summary = summary_of(kTrace);
+  EXPECT_TRUE(summary.whole) << summary.problem;
+  EXPECT_EQ(summary.problem, "");
+  EXPECT_EQ(summary.events, 4U);  // only elements of the top-level array
+  EXPECT_EQ(summary.trace_id, "12345678901234567890");
+  EXPECT_EQ(summary.host_name, "node7");
+  EXPECT_EQ(summary.bytes, kTrace.size());
+}
+
+TEST(SummariseTrace, TraceIdAsNumberKeepsEveryDigit) {
+  EXPECT_EQ(summary_of(R"({"trace_id": 18446744073709551615})").trace_id, "18446744073709551615");
+  EXPECT_EQ(summary_of(R"({"trace_id": 123456789012345678901234567890})").trace_id,
+            "123456789012345678901234567890");
+}
+
+TEST(SummariseTrace, CutAnywhereIsNotWhole) {
+  const std::size_t last = kTrace.rfind('}');
+  for (std::size_t size = 1; size <= last; ++size) {
+    const TraceSummary summary = summary_of(kTrace.substr(0, size));
+    EXPECT_FALSE(summary.whole) << size;
+    EXPECT_NE(summary.problem, "") << size;
+    EXPECT_EQ(summary.bytes, size);
+  }
+  EXPECT_THAT(summary_of(kTrace.substr(0, last)).problem, HasSubstr("cut off"));
+}
+
+TEST(SummariseTrace, EmptyFile) {
+  const TraceSummary summary = summary_of("");
+  EXPECT_FALSE(summary.whole);
+  EXPECT_THAT(summary.problem, HasSubstr("empty"));
+}
+
+TEST(SummariseTrace, WhatFollowsIsSeen) {
+  EXPECT_FALSE(summary_of(R"({"a": 1} x)").whole);
+  EXPECT_FALSE(summary_of(R"({"a": 1}{"a": 1})").whole);
+  const std::string with_nul = std::string(R"({"a": 1})") + '\0' + "x";
+  const TraceSummary summary = summary_of(with_nul);
+  EXPECT_FALSE(summary.whole);
+  EXPECT_THAT(summary.problem, HasSubstr("follows"));
+  EXPECT_TRUE(summary_of("{\"a\": 1}  \n\n").whole);
+}
+
+TEST(SummariseTrace, NotAnObject) {
+  EXPECT_FALSE(summary_of("[1, 2]").whole);
+  EXPECT_FALSE(summary_of("7").whole);
+  EXPECT_FALSE(summary_of("hello").whole);
+  EXPECT_FALSE(summary_of(std::string(100, '\0')).whole);
+}
+
+TEST(SummariseTrace, InvalidUtf8IsNamed) {
+  const TraceSummary summary = summary_of("{\"a\": \"\xff\"}");
+  EXPECT_FALSE(summary.whole);
+  EXPECT_THAT(summary.problem, HasSubstr("byte"));
+}
+
+TEST(SummariseTrace, ForeignTextIsCleanedAndBounded) {
+  const std::string id(100'000, 'i');
+  const TraceSummary summary =
+      summary_of("{\"trace_id\": \"" + id + R"(", "host_name": "a\u001b[2Jb"})");
+  EXPECT_TRUE(summary.whole);
+  EXPECT_LE(summary.trace_id.size(), 256U);
+  EXPECT_EQ(summary.host_name.find('\x1b'), std::string::npos);
+}
+
+TEST(SummariseTrace, DepthIsBounded) {
+  const std::string deep = R"({"a": )" + std::string(1'000'000, '[');
+  const TraceSummary summary = summary_of(deep);
+  EXPECT_FALSE(summary.whole);
+  EXPECT_THAT(summary.problem, HasSubstr("nested"));
+  const std::string inside = R"({"a": )" + std::string(500, '[') + std::string(500, ']') + "}";
+  EXPECT_TRUE(summary_of(inside).whole);
+}
+
+TEST(SummariseTrace, StringsUpToTheLimitPass) {
+  EXPECT_TRUE(summary_of("{\"a\": \"" + std::string(kMaxTraceString, 'x') + "\"}").whole);
+}
+
+TEST(SummariseTrace, StringWithoutEndIsRefused) {
+  const std::string text = "{\"a\": \"" + std::string(2 * kMaxTraceString, 'x') + "\"}";
+  const TraceSummary summary = summary_of(text);
+  EXPECT_FALSE(summary.whole);
+  EXPECT_THAT(summary.problem, HasSubstr("a string of over"));
+}
+
+TEST(SummariseTrace, NumberWithoutEndIsRefused) {
+  const TraceSummary summary =
+      summary_of("{\"a\": 1" + std::string(2 * kMaxTraceString, '0') + "}");
+  EXPECT_FALSE(summary.whole);
+}
+
+TEST(SummariseTrace, ManyEventsOverManyBlocks) {
+  std::string text = R"({"traceEvents": [)";
+  for (int i = 0; i < 20'000; ++i) {
+    if (i > 0) text += ',';
+    text += R"({"ph": "X", "name": "event", "args": {"n": )" + std::to_string(i) + "}}";
+  }
+  text += R"(], "trace_id": "7"})";
+  const TraceSummary summary = summary_of(text);
+  EXPECT_TRUE(summary.whole);
+  EXPECT_EQ(summary.events, 20'000U);
+  EXPECT_EQ(summary.trace_id, "7");
+  EXPECT_EQ(summary.bytes, text.size());
+}
+
+TEST(SummariseTrace, UnreadableIsAnError) {
+  const UniqueFd directory(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  EXPECT_FALSE(summarise_trace(directory.get()).has_value());
+  EXPECT_FALSE(summarise_trace(-1).has_value());
+}
+
+}  // namespace
+}  // namespace dynolog
