@@ -1,0 +1,84 @@
+// Opening and checking a finished trace through its held directory.
+#include "artifacts/trace_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+#include "artifacts/in_root.h"
+
+namespace dynolog {
+namespace {
+
+constexpr std::size_t kEdge = 64U << 10U;
+
+std::string what_it_is(const struct stat& status) {
+  if (S_ISLNK(status.st_mode)) return "a symbolic link";
+  if (S_ISDIR(status.st_mode)) return "a directory";
+  if (S_ISFIFO(status.st_mode)) return "a FIFO";
+  if (S_ISSOCK(status.st_mode)) return "a socket";
+  return "a device";
+}
+
+bool edge_holds(int fd, off_t offset, std::string_view text) {
+  std::string edge(kEdge, '\0');
+  const ssize_t got = ::pread(fd, edge.data(), edge.size(), offset);
+  if (got <= 0) return false;
+  return std::string_view(edge.data(), static_cast<std::size_t>(got)).find(text) !=
+         std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<FileStamp> stamp_of(const TraceDirectory& directory, const std::string& name) {
+  struct stat status{};
+  if (::fstatat(directory.fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return std::nullopt;
+  }
+  return FileStamp{.inode = status.st_ino,
+                   .modified_ns = static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
+                                  status.st_mtim.tv_nsec,
+                   .bytes = static_cast<std::uint64_t>(status.st_size)};
+}
+
+Result<UniqueFd> open_trace(const TraceDirectory& directory, Uid owner) {
+  const std::string shown = fmt::format("{}/{}", directory.path, directory.name);
+  const UniqueFd found(
+      ::openat(directory.fd.get(), directory.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!found.valid()) return fail_errno(errno, shown);
+  struct stat status{};
+  if (::fstat(found.get(), &status) != 0) return fail_errno(errno, shown);
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorKind::denied, fmt::format("{} is {}, not a trace", shown, what_it_is(status)));
+  }
+  if (status.st_uid != owner.value) {
+    return fail(ErrorKind::denied, fmt::format("{} belongs to uid {}, not to the process's uid {}",
+                                               shown, status.st_uid, owner.value));
+  }
+  if (status.st_nlink != 1) {
+    return fail(ErrorKind::denied,
+                fmt::format("{} has {} names (hard links): not looked at", shown, status.st_nlink));
+  }
+  return reopen_regular(found.get(), shown);
+}
+
+Result<TraceSummary> check_trace(const TraceDirectory& directory, Uid owner) {
+  auto fd = open_trace(directory, owner);
+  if (!fd) return std::unexpected(std::move(fd.error()));
+  return summarise_trace(fd->get());
+}
+
+bool mentions(int fd, std::string_view text) {
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) return false;
+  if (edge_holds(fd, 0, text)) return true;
+  const auto edge = static_cast<off_t>(kEdge);
+  return status.st_size > edge && edge_holds(fd, status.st_size - edge, text);
+}
+
+}  // namespace dynolog
