@@ -30,8 +30,14 @@ struct SocketHolder {
   bool host_namespaces = false;  // user, pid and mount namespaces are those of pid 1
 };
 
-// The daemon's side. On the loop's thread only. A worker that is late (2 s) fails the request and is
-// replaced; one that dies is respawned with back-off. Requests queue (bounded).
+// The most requests that wait; further ones fail (exhausted). Equal facts requests wait as one.
+inline constexpr std::size_t kMaxWaitingProcsRequests = 20'000;
+
+// The daemon's side. On the loop's thread only; no callback runs inside a call nor after the
+// object's end. A worker that is late (2 s) fails the request and is replaced; one that dies is
+// respawned with back-off. Requests queue (bounded), those about callers before facts. Where only
+// reading environ, cmdline or maps hung, facts() succeeds with what is known, and `missing` says
+// so.
 class ProcsWorker {
  public:
   [[nodiscard]] static std::unique_ptr<ProcsWorker> make(EventLoop& loop, const Clock& clock,

@@ -1,0 +1,246 @@
+// Facts about processes, out of /proc.
+#include "workers/process_reader.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "kernel/proc_pid.h"
+#include "processes/identity.h"
+#include "processes/job_facts.h"
+#include "workers/proc_entry.h"
+#include "workers/procs_frames.h"
+
+namespace dynolog {
+namespace {
+
+constexpr std::size_t kMaxCgroup = 64U << 10U;
+constexpr std::size_t kMaxCommandLine = 64U << 10U;
+constexpr std::size_t kMaxCommand = 1024;
+constexpr std::size_t kMaxEnvironment = 1U << 20U;
+constexpr std::size_t kMaxMaps = 32U << 20U;
+constexpr std::size_t kMaxDescriptors = 65536;
+constexpr std::size_t kMaxPath = 4096;
+constexpr std::size_t kMaxContainer = 128;
+// The kernel's own default limit (fs.nr_open) and some more: nobody hides a socket behind others.
+constexpr std::size_t kMaxHolderDescriptors = 1'100'000;
+constexpr std::string_view kLibrary = "/libtorch_cpu.so";
+
+constexpr std::array<std::string_view, 4> kKinetoVariables = {
+    "KINETO_ONDEMAND_TRACE_DIR", "KINETO_CONFIG", "KINETO_IPC_SOCKET_DIR", "KINETO_USE_DAEMON"};
+
+void add_missing(ProcessFacts& facts, std::string_view what, const Error& error) {
+  facts.missing.push_back(clean_text(fmt::format("{}: {}", what, error.message), 256));
+}
+
+// A path as the kernel shows it to us is below our root when the process has a chroot: as the
+// process sees it.
+std::string inside_root(std::string path, const std::string& process_root) {
+  if (process_root.size() > 1 && path.size() > process_root.size() &&
+      path.starts_with(process_root) && path[process_root.size()] == '/') {
+    path.erase(0, process_root.size());
+  }
+  return path;
+}
+
+bool is_gpu(std::string_view target) {
+  constexpr std::string_view kNvidia = "/dev/nvidia";
+  if (target.starts_with(kNvidia)) {
+    return parse_number<unsigned>(target.substr(kNvidia.size())).has_value();
+  }
+  return target == "/dev/kfd" || target.starts_with("/dev/dri/renderD");
+}
+
+// The path in a line of /proc/<pid>/maps when it is the library's.
+std::optional<std::string_view> library_in(std::string_view line) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  const std::size_t slash = line.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  std::string_view path = line.substr(slash);
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  if (!path.ends_with(kLibrary)) return std::nullopt;
+  return path;
+}
+
+std::vector<std::string> words_of(std::string_view command_line) {
+  std::vector<std::string> words;
+  while (command_line.ends_with('\0')) command_line.remove_suffix(1);
+  if (command_line.empty()) return words;
+  for (const std::string_view word : split(command_line, '\0')) words.emplace_back(word);
+  return words;
+}
+
+void read_identity(const ProcEntry& entry, const ProcPidStatus& status,
+                   std::vector<CgroupLine>& cgroup, ProcessFacts& facts) {
+  // Files are made under the effective uid, so this is whose process it is.
+  facts.uid.value = status.uids[1];
+  facts.namespace_pid = status.namespace_pids.empty() ? status.pid : status.namespace_pids.back();
+  if (const auto text = entry.read("cgroup", kMaxCgroup)) {
+    cgroup = parse_proc_pid_cgroup(*text);
+    facts.container = clean_text(container_of(cgroup), kMaxContainer);
+  } else {
+    add_missing(facts, "cgroup", text.error());
+  }
+}
+
+void read_descriptors(const ProcEntry& entry, ProcessFacts& facts) {
+  const Status read = entry.each_link("fd", kMaxDescriptors, [&](std::string_view target) {
+    facts.holds_gpu = facts.holds_gpu || is_gpu(target);
+    return !facts.holds_gpu;
+  });
+  if (!read) add_missing(facts, "descriptors", read.error());
+}
+
+void read_library(const ProcEntry& entry, const std::string& process_root, ProcessFacts& facts) {
+  const Status read = entry.each_line("maps", kMaxMaps, [&](std::string_view line) {
+    const auto path = library_in(line);
+    if (!path) return true;
+    facts.torch_library = clean_text(inside_root(std::string(*path), process_root), kMaxPath);
+    return false;
+  });
+  if (!read) add_missing(facts, "mapped files", read.error());
+}
+
+Environment read_environment(const ProcEntry& entry, ProcessFacts& facts) {
+  std::vector<std::string_view> wanted = job_environment_variables();
+  wanted.insert(wanted.end(), kKinetoVariables.begin(), kKinetoVariables.end());
+  const auto text = entry.read("environ", kMaxEnvironment);
+  if (!text) {
+    add_missing(facts, "environment", text.error());
+    return {};
+  }
+  Environment environment = parse_environ(*text, wanted);
+  const auto take = [&](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string() : found->second;
+  };
+  facts.ondemand_trace_dir = take("KINETO_ONDEMAND_TRACE_DIR");
+  facts.kineto_config = take("KINETO_CONFIG");
+  facts.ipc_socket_dir = take("KINETO_IPC_SOCKET_DIR");
+  facts.uses_daemon = environment.contains("KINETO_USE_DAEMON");
+  return environment;
+}
+
+std::vector<std::string> read_command_line(const ProcEntry& entry, ProcessFacts& facts) {
+  const auto text = entry.read("cmdline", kMaxCommandLine);
+  if (!text) {
+    add_missing(facts, "command line", text.error());
+    return {};
+  }
+  std::vector<std::string> words = words_of(*text);
+  facts.command = clean_text(fmt::format("{}", fmt::join(words, " ")), kMaxCommand);
+  return words;
+}
+
+bool in_namespaces_of_init(const SystemRoot& root, const ProcEntry& entry) {
+  const auto init = ProcEntry::open(root, Pid{1});
+  if (!init) return false;
+  return std::ranges::all_of(std::array{"ns/user", "ns/pid", "ns/mnt"}, [&](const char* name) {
+    const auto theirs = entry.read_link(name);
+    const auto of_init = init->read_link(name);
+    return theirs && of_init && *theirs == *of_init;
+  });
+}
+
+Result<SocketHolder> holder_of(const SystemRoot& root, const ProcEntry& entry, Pid pid) {
+  const auto stat = entry.stat();
+  if (!stat) return std::unexpected(stat.error());
+  const auto status = entry.status();
+  if (!status) return std::unexpected(status.error());
+  const auto cgroup = entry.read("cgroup", kMaxCgroup);
+  if (!cgroup) return std::unexpected(cgroup.error());
+  SocketHolder holder;
+  holder.key = {pid, stat->start_ticks};
+  holder.uid.value = status->uids[1];
+  holder.container = clean_text(container_of(parse_proc_pid_cgroup(*cgroup)), kMaxContainer);
+  holder.host_namespaces = in_namespaces_of_init(root, entry);
+  return holder;
+}
+
+}  // namespace
+
+Result<ProcessFacts> read_process_facts(const SystemRoot& root, const ProcessKey& key,
+                                        const std::function<void(const ProcessFacts&)>& early) {
+  const auto entry = ProcEntry::open(root, key.pid);
+  if (!entry) return std::unexpected(entry.error());
+  const auto stat = entry->stat();
+  if (!stat) return std::unexpected(stat.error());
+  if (stat->start_ticks != key.start_ticks) {
+    return fail(ErrorKind::not_found,
+                fmt::format("process {} has ended, and its pid is another's", key.pid.value));
+  }
+  const auto status = entry->status();
+  if (!status) return std::unexpected(status.error());
+
+  ProcessFacts facts;
+  facts.key = key;
+  std::vector<CgroupLine> cgroup;
+  read_identity(*entry, *status, cgroup, facts);
+  facts.job = job_facts(cgroup, {}, {});
+  early(facts);
+
+  const std::string process_root = entry->read_link("root").value_or("/");
+  if (auto directory = entry->read_link("cwd")) {
+    facts.working_directory =
+        clean_text(inside_root(std::move(*directory), process_root), kMaxPath);
+  } else {
+    add_missing(facts, "working directory", directory.error());
+  }
+  read_descriptors(*entry, facts);
+  const std::vector<std::string> words = read_command_line(*entry, facts);
+  const Environment environment = read_environment(*entry, facts);
+  read_library(*entry, process_root, facts);
+  facts.job = job_facts(cgroup, environment, words);
+  return facts;
+}
+
+Result<SocketHolder> read_holder_facts(const SystemRoot& root, Pid pid) {
+  const auto entry = ProcEntry::open(root, pid);
+  if (!entry) return std::unexpected(entry.error());
+  return holder_of(root, *entry, pid);
+}
+
+Result<std::vector<SocketHolder>> find_socket_holders(const SystemRoot& root, std::uint32_t inode) {
+  const std::string wanted = fmt::format("socket:[{}]", inode);
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(root.proc.c_str()), ::closedir);
+  if (!listing) return fail_errno(errno, root.proc);
+  std::vector<SocketHolder> holders;
+  while (const dirent* listed = ::readdir(listing.get())) {
+    const auto number = parse_number<std::int32_t>(listed->d_name);
+    if (!number) continue;
+    const Pid pid{*number};
+    const auto entry = ProcEntry::open(root, pid);
+    if (!entry) continue;  // ended since
+    bool holds = false;
+    const Status looked =
+        entry->each_link("fd", kMaxHolderDescriptors, [&](std::string_view target) {
+          holds = target == wanted;
+          return !holds;
+        });
+    if (!looked && looked.error().kind == ErrorKind::exhausted) {
+      return fail(ErrorKind::exhausted,
+                  fmt::format("process {} has too many descriptors to look through", pid.value));
+    }
+    if (!holds) continue;
+    auto holder = holder_of(root, *entry, pid);
+    if (!holder && holder.error().kind == ErrorKind::not_found) continue;  // no longer holds it
+    if (!holder) return std::unexpected(std::move(holder.error()));
+    if (holders.size() == kMaxSocketHolders) {
+      return fail(ErrorKind::exhausted, "too many processes hold the socket");
+    }
+    holders.push_back(std::move(*holder));
+  }
+  return holders;
+}
+
+}  // namespace dynolog

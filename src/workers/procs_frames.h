@@ -1,0 +1,33 @@
+// The procs worker's requests and replies as JSON bodies. Both sides decode the other's as hostile
+// input: a body that does not fit is an error (invalid), never an exception or a crash.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "workers/procs_worker.h"
+
+namespace dynolog {
+
+inline constexpr std::size_t kMaxSocketHolders = 256;
+
+struct ProcsRequest {
+  enum class Verb { facts, socket_holders, holder_facts };
+  Verb verb = Verb::facts;
+  ProcessKey key;           // facts; holder_facts: the pid
+  std::uint32_t inode = 0;  // socket_holders
+};
+[[nodiscard]] std::string encode(const ProcsRequest& request);
+[[nodiscard]] Result<ProcsRequest> decode_procs_request(std::string_view body);
+
+// A reply is its value or an error; decoding gives the worker's error as the error.
+[[nodiscard]] std::string encode_facts(const Result<ProcessFacts>& facts);
+[[nodiscard]] Result<ProcessFacts> decode_facts(std::string_view body);
+[[nodiscard]] std::string encode_holders(const Result<std::vector<SocketHolder>>& holders);
+[[nodiscard]] Result<std::vector<SocketHolder>> decode_holders(std::string_view body);
+
+}  // namespace dynolog
