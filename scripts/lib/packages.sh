@@ -56,6 +56,8 @@ need_packages() {
   ((${#missing[@]})) || return 0
   say "Installing distribution packages: ${missing[*]}"
   as_root apt-get update -qq </dev/null
+  # --no-remove: another Boost that conflicts is the user's to remove, not ours.
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    "${missing[@]}" </dev/null
+    --no-remove "${missing[@]}" </dev/null ||
+    die "apt-get could not install: ${missing[*]}"
 }
