@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <system_error>
 
 namespace dynolog {
 namespace {
@@ -115,7 +116,7 @@ Result<inet_diag_msg> parse_answer(std::string_view bytes, const DiagRequest& re
     std::memcpy(&error, body.data(), sizeof error);
     if (error.error == -ENOENT) return closed_peer();  // reset
     return fail(ErrorKind::unavailable, "sock_diag, which tells whose connection this is: " +
-                                            std::string(std::strerror(-error.error)));
+                                            std::generic_category().message(-error.error));
   }
   inet_diag_msg answer{};
   if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY || body.size() < sizeof answer) {

@@ -10,9 +10,9 @@ namespace dynolog::rpc {
 enum class RpcAuth { loopback_only, none };  // munge and tls come with a later issue
 
 struct ServerOptions {
-  std::string unix_path;   // "": no unix socket
-  int tcp_port = 1778;     // -1: no TCP; 0: any free port (tests)
-  std::string tcp_address; // "": both loopbacks; else an address to listen on
+  std::string unix_path;    // "": no unix socket
+  int tcp_port = 1778;      // -1: no TCP; 0: any free port (tests)
+  std::string tcp_address;  // "": both loopbacks; else an address to listen on
   RpcAuth auth = RpcAuth::loopback_only;
   bool loopback_identity = true;  // existing clients on this host are known by their socket
   bool loopback_root = true;      // uid 0 over loopback TCP may be root of the host

@@ -1,0 +1,77 @@
+// Proofs of identity by transport and options.
+#include "rpc/authorise.h"
+
+#include "rpc/protocol/codec.h"
+
+namespace dynolog::rpc {
+namespace {
+
+std::unexpected<Error> root_over_tcp() {
+  return fail(ErrorKind::denied,
+              "root is not accepted over TCP here (--rpc_loopback_root is off): use the unix "
+              "socket, as dyno does when neither --host nor --port is given");
+}
+
+}  // namespace
+
+Result<PeerProof> peer_proof(int socket, Transport transport, const ServerOptions& options) {
+  switch (transport) {
+    case Transport::unix_socket: {
+      auto peer = unix_peer(socket);
+      if (!peer) return std::unexpected(std::move(peer.error()));
+      return PeerProof(std::move(*peer));
+    }
+    case Transport::loopback_tcp: {
+      if (!options.loopback_identity) {
+        return fail(ErrorKind::unavailable,
+                    "callers over TCP are not known here (--rpc_loopback_identity is off): use "
+                    "the unix socket");
+      }
+      const auto peer = loopback_tcp_peer(socket);
+      if (!peer) return std::unexpected(peer.error());
+      if (peer->uid == kRootUid && !options.loopback_root) return root_over_tcp();
+      return PeerProof(*peer);
+    }
+    case Transport::remote_tcp:
+      break;
+  }
+  return fail(ErrorKind::unavailable,
+              "callers from other hosts are not known to this daemon (--rpc_auth=none), and this "
+              "call acts on a user's behalf: run it on the host itself");
+}
+
+void resolve(CallerResolver& resolver, const PeerProof& proof,
+             std::function<void(Result<Caller>)> done) {
+  if (const auto* peer = std::get_if<UnixPeer>(&proof)) {
+    resolver.resolve_unix(*peer, std::move(done));
+  } else {
+    resolver.resolve_tcp(std::get<TcpPeer>(proof), std::move(done));
+  }
+}
+
+Status confirm(int socket, const PeerProof& proof, const Caller& caller,
+               const ServerOptions& options) {
+  if (const auto* before = std::get_if<UnixPeer>(&proof)) {
+    const auto now = unix_peer(socket);  // an error when the process has ended meanwhile
+    if (!now) return std::unexpected(now.error());
+    if (now->uid != before->uid || now->pid != before->pid) {
+      return fail(ErrorKind::denied, "the caller has changed while it was looked up");
+    }
+    return {};
+  }
+  const auto now = loopback_tcp_peer(socket);
+  if (!now) return std::unexpected(now.error());
+  if (*now != std::get<TcpPeer>(proof)) {
+    return fail(ErrorKind::denied, "the caller's socket has changed while it was looked up");
+  }
+  const bool root = caller.host_root || caller.tenant.uid == kRootUid;
+  if (root && !options.loopback_root) return root_over_tcp();
+  return {};
+}
+
+ErrorReply identity_error(const Error& error) {
+  if (error.kind == ErrorKind::unavailable) return {"not_identified", error.message};
+  return to_error_reply(error);
+}
+
+}  // namespace dynolog::rpc

@@ -1,0 +1,51 @@
+// The table of the RPC's methods: to add one, a file pair and a row here.
+#include "rpc/methods/all_methods.h"
+
+#include <algorithm>
+#include <array>
+
+#include "rpc/methods/existing_calls.h"
+#include "rpc/methods/host.h"
+#include "rpc/methods/trace.h"
+
+namespace dynolog::rpc {
+namespace {
+
+constexpr auto kMethods = std::to_array<Method>({
+    // Of existing clients.
+    {"getStatus", Identity::not_needed, AfterReply::close, get_status},
+    {"getVersion", Identity::not_needed, AfterReply::close, get_version},
+    {"setKinetOnDemandRequest", Identity::needed, AfterReply::close, set_kinet_on_demand_request},
+    // They change nothing as long as nothing profiles the GPU.
+    {"dcgmProfPause", Identity::not_needed, AfterReply::close, dcgm_prof_pause},
+    {"dcgmProfResume", Identity::not_needed, AfterReply::close, dcgm_prof_resume},
+    // Our own.
+    {"daemonStatus", Identity::not_needed, AfterReply::keep, daemon_status},
+    {"listProcesses", Identity::needed, AfterReply::keep, list_processes},
+    {"prepareTrace", Identity::needed, AfterReply::keep, prepare_trace},
+    {"commitTrace", Identity::needed, AfterReply::keep, commit_trace},
+    {"followTrace", Identity::needed, AfterReply::keep, follow_trace},
+    {"cancelTrace", Identity::needed, AfterReply::keep, cancel_trace},
+    {"socketDirectory", Identity::needed, AfterReply::keep, socket_directory},
+});
+
+consteval bool names_are_unique() {
+  for (std::size_t i = 0; i < kMethods.size(); ++i) {
+    for (std::size_t j = i + 1; j < kMethods.size(); ++j) {
+      if (kMethods[i].name == kMethods[j].name) return false;
+    }
+  }
+  return true;
+}
+static_assert(names_are_unique(), "two RPC methods have the same name");
+
+}  // namespace
+
+std::span<const Method> all_methods() { return kMethods; }
+
+const Method* find_method(std::string_view name) {
+  const auto* found = std::ranges::find(kMethods, name, &Method::name);
+  return found == kMethods.end() ? nullptr : found;
+}
+
+}  // namespace dynolog::rpc

@@ -1,0 +1,38 @@
+// A trace session over the RPC: decoding, the service, the answer.
+#include "rpc/methods/trace.h"
+
+namespace dynolog::rpc {
+
+void prepare_trace(const Request& request) {
+  auto decoded = decode_prepare_request(request.text);
+  if (!decoded) return request.responder->refuse(to_error_reply(decoded.error()));
+  request.services.traces.prepare(request.caller, std::move(*decoded),
+                                  reply_to<PrepareReply>(request.responder));
+}
+
+void commit_trace(const Request& request) {
+  auto decoded = decode_commit_request(request.text);
+  if (!decoded) return request.responder->refuse(to_error_reply(decoded.error()));
+  request.services.traces.commit(request.caller, std::move(*decoded),
+                                 reply_to<CommitReply>(request.responder));
+}
+
+void follow_trace(const Request& request) {
+  const auto decoded = decode_session_request(request.text);
+  if (!decoded) return request.responder->refuse(to_error_reply(decoded.error()));
+  auto following = request.services.traces.follow(
+      request.caller, *decoded, [responder = request.responder](const FollowFrame& frame) {
+        responder->stream(encode(frame), frame.done);
+      });
+  if (!following) return request.responder->refuse(to_error_reply(following.error()));
+  request.responder->keep(std::move(*following));
+}
+
+void cancel_trace(const Request& request) {
+  auto decoded = decode_session_request(request.text);
+  if (!decoded) return request.responder->refuse(to_error_reply(decoded.error()));
+  request.services.traces.cancel(request.caller, std::move(*decoded),
+                                 reply_to<CancelReply>(request.responder));
+}
+
+}  // namespace dynolog::rpc

@@ -1,0 +1,13 @@
+// A trace session: prepared (says what it would do), committed, followed, cancelled.
+#pragma once
+
+#include "rpc/methods/method.h"
+
+namespace dynolog::rpc {
+
+void prepare_trace(const Request& request);
+void commit_trace(const Request& request);
+void follow_trace(const Request& request);
+void cancel_trace(const Request& request);
+
+}  // namespace dynolog::rpc

@@ -1,0 +1,294 @@
+// Listening, accepting, and the limits on connections.
+#include "rpc/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "rpc/connection.h"
+#include "rpc/listener.h"
+
+namespace dynolog::rpc {
+namespace {
+
+constexpr int kAcceptsPerWakeUp = 32;
+constexpr std::chrono::milliseconds kPauseWithoutDescriptors{200};
+constexpr std::size_t kScratch = 64U << 10U;
+
+struct Acceptor {
+  Listener listener;
+  Watch watch;
+  Timer pause;
+};
+
+struct Entry {
+  std::shared_ptr<Connection> connection;
+  std::optional<Uid> uid;
+};
+
+// A socket file as it was bound, so that only our own is removed at the end.
+struct SocketFile {
+  std::string path;
+  dev_t device = 0;
+  ino_t inode = 0;
+};
+
+std::optional<SocketFile> socket_file(const std::string& path) {
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
+  return SocketFile{path, status.st_dev, status.st_ino};
+}
+
+class ListeningServer final : public Server {
+ public:
+  ListeningServer(EventLoop& loop, Log& log, ServerOptions options, Services services,
+                  CallerResolver& resolver)
+      : loop_(loop),
+        log_(log),
+        options_(std::move(options)),
+        services_(services),
+        context_{.loop = loop_,
+                 .options = options_,
+                 .services = services_,
+                 .resolver = resolver,
+                 .counters = counters_,
+                 .scratch = scratch_,
+                 .ended_followings =
+                     std::make_shared<std::vector<std::unique_ptr<TraceService::Following>>>(),
+                 .closed = [this](std::uint64_t id) { forget(id); }} {
+    reserve_descriptor();
+    if (!options_.unix_path.empty()) add(listen_unix(options_.unix_path));
+    if (!options_.unix_path.empty() && acceptors_.back()->listener.socket.valid()) {
+      file_ = socket_file(options_.unix_path);
+    }
+    if (options_.tcp_port < 0) return;
+    for (Listener& listener : listen_tcp(options_)) add(std::move(listener));
+  }
+
+  ~ListeningServer() override {
+    acceptors_.clear();
+    for (auto& [id, entry] : connections_) entry.connection->abandon();
+    if (!file_) return;
+    const auto now = socket_file(file_->path);
+    if (now && now->device == file_->device && now->inode == file_->inode) {
+      ::unlink(file_->path.c_str());
+    }
+  }
+
+  std::vector<Listening> listening() const override {
+    std::vector<Listening> result;
+    for (const auto& acceptor : acceptors_) {
+      const Listener& listener = acceptor->listener;
+      result.push_back({listener.name, listener.socket.valid(), listener.problem});
+    }
+    return result;
+  }
+
+  int tcp_port() const override {
+    for (const auto& acceptor : acceptors_) {
+      if (acceptor->listener.port > 0) return acceptor->listener.port;
+    }
+    return 0;
+  }
+
+  ServerCounters counters() const override {
+    ServerCounters counters = counters_;
+    counters.connections = connections_.size();
+    return counters;
+  }
+
+ private:
+  void add(Listener listener);
+  void watch(Acceptor& acceptor);
+  void accept_some(Acceptor& acceptor);
+  [[nodiscard]] bool turn_one_away(Acceptor& acceptor);
+  void pause(Acceptor& acceptor);
+  void reserve_descriptor();
+  void admit(UniqueFd socket, Transport transport);
+  void count_owners();
+  void enforce_limits(std::uint64_t newest);
+  [[nodiscard]] std::uint64_t newest_of_heaviest(std::uint64_t otherwise) const;
+  void close_over_limit(std::uint64_t id, const std::string& sentence);
+  void forget(std::uint64_t id);
+
+  EventLoop& loop_;
+  Log& log_;
+  ServerOptions options_;
+  Services services_;
+  ServerCounters counters_;
+  std::vector<char> scratch_ = std::vector<char>(kScratch);
+  ConnectionContext context_;
+  std::vector<std::unique_ptr<Acceptor>> acceptors_;
+  std::optional<SocketFile> file_;
+  UniqueFd spare_;  // given up for a moment to accept, and turn away, when there are no others left
+  std::uint64_t last_id_ = 0;
+  std::map<std::uint64_t, Entry> connections_;
+  // Whose connections they are is only looked up once there are enough for a limit to matter.
+  std::uint64_t counted_up_to_ = 0;
+  std::map<std::optional<Uid>, std::size_t> owners_;  // nullopt: nobody can say
+  bool limit_reached_ = false;                        // said in the log
+};
+
+void ListeningServer::add(Listener listener) {
+  acceptors_.push_back(std::make_unique<Acceptor>());
+  Acceptor& acceptor = *acceptors_.back();
+  acceptor.listener = std::move(listener);
+  if (!acceptor.listener.socket.valid()) {
+    log_.warning("rpc: not listening on {}: {}", acceptor.listener.name, acceptor.listener.problem);
+    return;
+  }
+  log_.info("rpc: listening on {}", acceptor.listener.name);
+  watch(acceptor);
+}
+
+// --- accepting
+// ------------------------------------------------------------------------------------
+
+void ListeningServer::watch(Acceptor& acceptor) {
+  acceptor.watch = loop_.watch_readable(acceptor.listener.socket.get(),
+                                        [this, &acceptor] { accept_some(acceptor); });
+}
+
+void ListeningServer::accept_some(Acceptor& acceptor) {
+  for (int i = 0; i < kAcceptsPerWakeUp; ++i) {
+    UniqueFd socket(
+        ::accept4(acceptor.listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.valid()) {
+      const Transport transport =
+          acceptor.listener.tcp ? transport_of(socket.get()) : Transport::unix_socket;
+      admit(std::move(socket), transport);
+      continue;
+    }
+    switch (errno) {
+      case EAGAIN:
+        return;
+      case EMFILE:
+      case ENFILE:
+      case ENOBUFS:
+      case ENOMEM:
+        if (turn_one_away(acceptor)) break;
+        return pause(acceptor);
+      default:  // the connection died before it was accepted
+        break;
+    }
+  }
+}
+
+// Without descriptors: the waiting one would keep the listener readable for ever.
+bool ListeningServer::turn_one_away(Acceptor& acceptor) {
+  if (!spare_.valid()) return false;
+  spare_.reset();
+  UniqueFd socket(
+      ::accept4(acceptor.listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  const bool accepted = socket.valid();
+  if (accepted) {
+    ++counters_.over_limit;
+    turn_away(std::move(socket), {"exhausted", "the daemon has no descriptors left"});
+  }
+  reserve_descriptor();
+  return accepted;
+}
+
+void ListeningServer::pause(Acceptor& acceptor) {
+  log_.warning("rpc: no descriptors left; not accepting on {} for a moment",
+               acceptor.listener.name);
+  acceptor.watch = Watch();
+  acceptor.pause = loop_.after(kPauseWithoutDescriptors, [this, &acceptor] {
+    reserve_descriptor();
+    watch(acceptor);
+  });
+}
+
+void ListeningServer::reserve_descriptor() {
+  if (!spare_.valid()) spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+// --- limits
+// ---------------------------------------------------------------------------------------
+
+void ListeningServer::admit(UniqueFd socket, Transport transport) {
+  ++counters_.accepted;
+  const std::uint64_t id = ++last_id_;
+  auto connection = Connection::open(context_, id, std::move(socket), transport);
+  if (!connection) return;
+  connections_.emplace(id, Entry{.connection = connection, .uid = std::nullopt});
+  enforce_limits(id);
+  if (connections_.contains(id)) connection->start();
+}
+
+void ListeningServer::count_owners() {
+  for (auto entry = connections_.upper_bound(counted_up_to_); entry != connections_.end();
+       ++entry) {
+    entry->second.uid = entry->second.connection->uid_for_limits();
+    ++owners_[entry->second.uid];
+    counted_up_to_ = entry->first;
+  }
+}
+
+void ListeningServer::enforce_limits(std::uint64_t newest) {
+  const std::size_t least = std::min(options_.max_connections, options_.max_connections_per_uid);
+  if (connections_.size() <= least) return;
+  count_owners();
+  const auto uid = connections_.at(newest).uid;
+  if (uid && *uid != kRootUid && owners_[uid] > options_.max_connections_per_uid) {
+    return close_over_limit(newest, fmt::format("uid {} holds {} connections, which is the limit",
+                                                uid->value, options_.max_connections_per_uid));
+  }
+  if (connections_.size() > options_.max_connections) {
+    close_over_limit(newest_of_heaviest(newest),
+                     fmt::format("the daemon holds {} connections, which is the limit, and most "
+                                 "of them are of this user",
+                                 options_.max_connections));
+  }
+}
+
+// Root, who has to reach the daemon most of all then, does not count.
+std::uint64_t ListeningServer::newest_of_heaviest(std::uint64_t otherwise) const {
+  std::optional<std::optional<Uid>> heaviest;
+  std::size_t most = 0;
+  for (const auto& [uid, count] : owners_) {
+    if (uid == kRootUid || count <= most) continue;
+    heaviest = uid;
+    most = count;
+  }
+  if (!heaviest) return otherwise;
+  for (auto entry = connections_.rbegin(); entry != connections_.rend(); ++entry) {
+    if (entry->second.uid == *heaviest) return entry->first;
+  }
+  return otherwise;
+}
+
+void ListeningServer::close_over_limit(std::uint64_t id, const std::string& sentence) {
+  ++counters_.over_limit;
+  if (!std::exchange(limit_reached_, true)) log_.warning("rpc: turning away: {}", sentence);
+  const auto connection = connections_.at(id).connection;
+  connection->close_with({"exhausted", sentence});
+}
+
+void ListeningServer::forget(std::uint64_t id) {
+  const auto entry = connections_.find(id);
+  if (entry == connections_.end()) return;
+  if (id <= counted_up_to_) {
+    const auto owner = owners_.find(entry->second.uid);
+    if (owner != owners_.end() && --owner->second == 0) owners_.erase(owner);
+  }
+  connections_.erase(entry);
+  if (connections_.size() < options_.max_connections / 2) limit_reached_ = false;
+}
+
+}  // namespace
+
+std::unique_ptr<Server> Server::start(EventLoop& loop, Log& log, ServerOptions options,
+                                      Services services, CallerResolver& resolver) {
+  return std::make_unique<ListeningServer>(loop, log, std::move(options), services, resolver);
+}
+
+}  // namespace dynolog::rpc
