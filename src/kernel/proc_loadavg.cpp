@@ -11,7 +11,7 @@ namespace dynolog {
 
 Result<ProcLoadavg> parse_proc_loadavg(std::string_view text) {
   const auto bad = [&] {
-    return fail(ErrorKind::failed,
+    return fail(ErrorKind::invalid,
                 "/proc/loadavg: cannot read '" + std::string(text.substr(0, 60)) + "'");
   };
   std::string_view rest = trim(text);

@@ -27,7 +27,7 @@ std::string_view take_word(std::string_view& rest) {
 }  // namespace
 
 Result<ProcSelfStat> parse_proc_self_stat(std::string_view text) {
-  const auto bad = [] { return fail(ErrorKind::failed, "/proc/self/stat: unexpected text"); };
+  const auto bad = [] { return fail(ErrorKind::invalid, "/proc/self/stat: unexpected text"); };
   const std::size_t command_end = text.rfind(')');  // the command may hold ") "
   if (command_end == std::string_view::npos || command_end + 2 > text.size()) return bad();
   std::string_view rest = text.substr(command_end + 2);

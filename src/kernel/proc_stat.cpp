@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxCpus = 16384;
 
 Status bad_line(std::string_view line) {
-  return fail(ErrorKind::failed,
+  return fail(ErrorKind::invalid,
               "/proc/stat: cannot read the line '" + std::string(line.substr(0, 60)) + "'");
 }
 
@@ -92,7 +92,7 @@ Status parse_proc_stat(std::string_view text, ProcStat& into) {
       *field = first_number(line.substr(space + 1));
     }
   }
-  if (into.total.count == 0) return fail(ErrorKind::failed, "/proc/stat: no line 'cpu'");
+  if (into.total.count == 0) return fail(ErrorKind::invalid, "/proc/stat: no line 'cpu'");
   return {};
 }
 

@@ -24,7 +24,7 @@ inline constexpr std::array kFrameworkMetrics = {
                      .labels = {LabelKey{"collector", "dynolog.collector"}},
                      .prometheus = {.name = "node_scrape_collector_duration_seconds"},
                      .otlp = {.name = "dynolog.collector.duration"},
-                     .json = {.name = "dynolog_collector_duration_s.{collector}"}},
+                     .json = {.name = "dynolog_collector_duration_seconds.{collector}"}},
     MetricDescriptor{.id = "collector.success",
                      .kind = MetricKind::gauge,
                      .unit = Unit::none,
@@ -70,7 +70,7 @@ inline constexpr std::array kFrameworkMetrics = {
                      .labels = {LabelKey{"sink", "dynolog.sink"}},
                      .prometheus = {.name = "dynolog_sink_duration_seconds"},
                      .otlp = {.name = "dynolog.sink.duration"},
-                     .json = {.name = "dynolog_sink_duration_s.{sink}"}},
+                     .json = {.name = "dynolog_sink_duration_seconds.{sink}"}},
     MetricDescriptor{
         .id = "sink.frames",
         .kind = MetricKind::counter,
