@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -54,20 +55,31 @@ class ProcessTrace {
   struct Timeouts {
     Nanoseconds staged = std::chrono::seconds(30);  // nobody fetched it: it expires
     Nanoseconds write = std::chrono::minutes(10);   // from the window's end to the rename
+    // An iteration trace has no times of its own: until its first sign, and from that to its file.
+    Nanoseconds iterations = std::chrono::minutes(30);
   };
 
   ProcessTrace(ProcessKey key, TraceRequest request, MonotonicTime staged_at, Timeouts timeouts);
 
   // Each input gives true when the state changed. Inputs after an end change nothing.
   bool on_poll_busy_before_hand_over(MonotonicTime now);  // asked with bit 2 clear: -> busy
+  // True although the state is still `staged`: from now on it cannot be recalled, and the journal
+  // must know.
   bool on_handed_over(MonotonicTime now, WallTime wall, std::optional<WallTime> start);
   bool on_receipt(MonotonicTime now);           // SIOCOUTQ is 0: the client read it
   bool on_not_read(MonotonicTime now);          // still unread at its next poll
   bool on_identity_changed(MonotonicTime now);  // uid or start time differ from those at commit
+  // Could not be handed over at all, for example too large for a datagram: -> rejected.
+  bool on_refused(MonotonicTime now, std::string why);
   bool on_poll(MonotonicTime now, bool idle);
   bool on_temporary_file(MonotonicTime now);  // `<file>.tmp` exists
+  bool on_renamed(MonotonicTime now);         // optional: `<file>` is there and is being checked
+  // The file was renamed into place and checked. A file that is not whole or not ours is an end
+  // too: `written`, with the check's `problem` saying what is wrong.
   bool on_file(MonotonicTime now, FileCheck check);
   bool on_files_unknown(MonotonicTime now, std::string why);  // nobody can look at the directory
+  // A process that was tracing may have left its file at the very end: `lost` is then told a little
+  // later, by on_time(). Keep watching the file until the end.
   bool on_process_end(MonotonicTime now);
   bool on_cancel(MonotonicTime now, bool withdrawn);  // withdrawn: it was never handed over
   bool on_deadline(MonotonicTime now);
@@ -78,6 +90,7 @@ class ProcessTrace {
 
   [[nodiscard]] const ProcessKey& key() const { return key_; }
   [[nodiscard]] const TraceRequest& request() const { return request_; }
+  [[nodiscard]] const Timeouts& timeouts() const { return timeouts_; }
   [[nodiscard]] TraceState state() const { return state_; }
   [[nodiscard]] const std::string& sentence() const { return sentence_; }  // what a person reads
   [[nodiscard]] const FileCheck& check() const { return check_; }
@@ -92,16 +105,59 @@ class ProcessTrace {
     WallTime staged_at;
     std::optional<WallTime> handed_over_at;
     std::optional<WallTime> start;
+    bool start_named = false;  // in the text; otherwise reckoned from the receipt
+    std::optional<WallTime> receipt_at;
+    std::optional<WallTime> evidence_at;
+    std::optional<WallTime> idle_since;
+    std::optional<WallTime> last_idle_poll;
+    int idle_polls = 0;
+    std::optional<WallTime> process_ended_at;
     bool temporary_seen = false;
     bool busy_seen = false;
+    bool renamed = false;
+    bool files_unknown = false;
+    std::string files_unknown_why;
     FileCheck check;
+    bool operator==(const Record&) const = default;
   };
   [[nodiscard]] Record record(MonotonicTime now, WallTime wall) const;
   [[nodiscard]] static ProcessTrace restore(ProcessKey key, TraceRequest request, Timeouts timeouts,
                                             const Record& record, MonotonicTime now, WallTime wall);
 
  private:
-  bool enter(TraceState state, MonotonicTime now, std::string sentence);
+  enum class Verdict {
+    expired,
+    not_read,
+    not_accepted,
+    no_iteration,
+    no_file,
+    pre_empted,
+    unchecked,
+    lost,
+    too_long,
+    phase
+  };
+  // What happens by itself, and when: the one place that next_due() and on_time() both ask.
+  struct Due {
+    MonotonicTime at;
+    Verdict verdict;
+  };
+  [[nodiscard]] std::vector<Due> dues() const;
+  void add_dues_before_evidence(std::vector<Due>& dues) const;
+  void add_dues_after_evidence(std::vector<Due>& dues) const;
+  [[nodiscard]] std::optional<Due> first_due() const;
+  void apply(const Due& due);
+  [[nodiscard]] std::string verdict_sentence(const Due& due) const;
+  [[nodiscard]] std::string not_accepted_sentence(MonotonicTime at) const;
+  [[nodiscard]] TraceState phase_at(MonotonicTime now) const;
+  [[nodiscard]] bool open() const { return !is_end(state_); }
+  [[nodiscard]] bool busy_is_ours(MonotonicTime now) const;
+  [[nodiscard]] MonotonicTime accepted_by() const;
+  [[nodiscard]] std::string time_text(MonotonicTime time) const;
+  void note_evidence(MonotonicTime now);
+  void advance(MonotonicTime now);
+  bool settle(MonotonicTime now, TraceState before);
+  bool enter(TraceState state, std::string sentence);
 
   ProcessKey key_;
   TraceRequest request_;
@@ -111,9 +167,18 @@ class ProcessTrace {
   FileCheck check_;
   MonotonicTime staged_at_;
   std::optional<MonotonicTime> handed_over_at_;
-  std::optional<MonotonicTime> start_;  // on the monotonic clock
+  WallTime handed_over_wall_;
+  std::optional<MonotonicTime> start_;  // nullopt: iteration mode, or not handed over
+  bool start_named_ = false;
+  std::optional<MonotonicTime> receipt_at_;
+  std::optional<MonotonicTime> evidence_at_;  // first sign that the client took it
+  std::optional<MonotonicTime> idle_since_;   // first idle poll after that sign
+  std::optional<MonotonicTime> last_idle_poll_;
+  int idle_polls_ = 0;  // since the receipt, without a sign
+  std::optional<MonotonicTime> process_ended_at_;
   bool temporary_seen_ = false;
   bool busy_seen_ = false;
+  bool renamed_ = false;
   bool files_unknown_ = false;
   std::string files_unknown_why_;
 };

@@ -154,6 +154,9 @@ struct ReadConfig {
 
 Status read_line(std::string_view line, const TorchFacts& torch, ReadConfig& read) {
   const std::string_view text = trim(line);
+  if (clean_text(text, text.size() + 3) != text) {
+    return fail(ErrorKind::invalid, "holds control characters or is not UTF-8");
+  }
   if (text.empty() || text.starts_with('#')) return {};
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) {

@@ -1,0 +1,255 @@
+// What happens to a trace by itself, when, and what a person is told about it; and its record.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/time_text.h"
+#include "profiling/process_trace.h"
+
+namespace dynolog {
+namespace {
+
+using std::chrono::seconds;
+
+// Kineto's loop ticks once a second, and shows a start of the warm-up that much late.
+constexpr Nanoseconds kTick = seconds(1);
+constexpr Nanoseconds kAcceptance = seconds(2);
+// From the client's being idle again to the news of its file, which is checked in between.
+constexpr Nanoseconds kFileNews = seconds(30);
+constexpr Nanoseconds kLastNews = seconds(5);  // the same after the process's end
+constexpr int kIdlePolls = 2;
+
+// A clock that was set, or a journal from elsewhere, must not move times out of range.
+MonotonicTime to_monotonic(WallTime time, MonotonicTime now, WallTime wall) {
+  constexpr Nanoseconds kYears = std::chrono::hours(24 * 3660);
+  return now + std::clamp(Nanoseconds(time - wall), -kYears, kYears);
+}
+
+}  // namespace
+
+std::optional<MonotonicTime> ProcessTrace::next_due() const {
+  const std::optional<Due> due = first_due();
+  return due ? std::optional(due->at) : std::nullopt;
+}
+
+std::optional<ProcessTrace::Due> ProcessTrace::first_due() const {
+  const std::vector<Due> all = dues();
+  const auto first = std::ranges::min_element(all, {}, &Due::at);
+  return first == all.end() ? std::nullopt : std::optional(*first);
+}
+
+// Each of these leads to another state, so none stays due once it has been applied.
+std::vector<ProcessTrace::Due> ProcessTrace::dues() const {
+  std::vector<Due> dues;
+  if (!open()) return dues;
+  if (!handed_over_at_) {
+    dues.push_back({staged_at_ + timeouts_.staged, Verdict::expired});
+  } else if (process_ended_at_) {
+    const Nanoseconds patience = renamed_ ? timeouts_.write : kLastNews;
+    dues.push_back(
+        {*process_ended_at_ + (files_unknown_ ? Nanoseconds{} : patience), Verdict::lost});
+  } else if (evidence_at_) {
+    add_dues_after_evidence(dues);
+  } else {
+    add_dues_before_evidence(dues);
+  }
+  return dues;
+}
+
+MonotonicTime ProcessTrace::accepted_by() const { return *start_ - request_.warmup + kAcceptance; }
+
+void ProcessTrace::add_dues_before_evidence(std::vector<Due>& dues) const {
+  if (!start_) {
+    // Pending until the iteration comes: the client says nothing while it waits.
+    dues.push_back(
+        {receipt_at_.value_or(*handed_over_at_) + timeouts_.iterations, Verdict::no_iteration});
+    return;
+  }
+  dues.push_back({*start_ + request_.window + timeouts_.write, Verdict::too_long});
+  if (request_.memory_snapshot) return;
+  const MonotonicTime by = accepted_by();
+  if (!receipt_at_) {
+    dues.push_back({std::max(by, *handed_over_at_ + timeouts_.staged), Verdict::not_read});
+    return;
+  }
+  // Two idle polls, for a client that is one behind; the last after the warm-up should have begun.
+  const bool heard = idle_polls_ >= kIdlePolls && *last_idle_poll_ >= by - kTick;
+  if (heard) dues.push_back({by, Verdict::not_accepted});
+}
+
+void ProcessTrace::add_dues_after_evidence(std::vector<Due>& dues) const {
+  if (start_) {
+    dues.push_back({*start_ + request_.window + timeouts_.write, Verdict::too_long});
+  } else {
+    dues.push_back({*evidence_at_ + timeouts_.iterations, Verdict::too_long});
+  }
+  const bool no_file = busy_seen_ && !temporary_seen_ && !renamed_;
+  if (idle_since_ && !renamed_) {
+    if (start_ && *idle_since_ < *start_) {
+      dues.push_back({*idle_since_, Verdict::pre_empted});
+    } else if (files_unknown_) {
+      dues.push_back({*idle_since_, Verdict::unchecked});
+    } else {
+      dues.push_back({*idle_since_ + kFileNews, no_file ? Verdict::no_file : Verdict::pre_empted});
+    }
+  }
+  if (start_ && no_file && !files_unknown_ && !request_.memory_snapshot) {
+    dues.push_back({*start_ + request_.window + kFileNews, Verdict::no_file});
+  }
+  if (start_ && state_ == TraceState::warming_up) dues.push_back({*start_, Verdict::phase});
+  if (start_ && state_ == TraceState::tracing) {
+    dues.push_back({*start_ + request_.window, Verdict::phase});
+  }
+}
+
+void ProcessTrace::apply(const Due& due) {
+  std::string sentence = verdict_sentence(due);
+  switch (due.verdict) {
+    case Verdict::expired:
+    case Verdict::too_long:
+      enter(TraceState::timed_out, std::move(sentence));
+      break;
+    case Verdict::not_read:
+    case Verdict::not_accepted:
+    case Verdict::no_iteration:
+      enter(TraceState::rejected, std::move(sentence));
+      break;
+    case Verdict::no_file:
+      enter(TraceState::busy, std::move(sentence));
+      break;
+    case Verdict::pre_empted:
+      enter(TraceState::cancelled, std::move(sentence));
+      break;
+    case Verdict::unchecked:
+      check_ = {};
+      check_.problem = files_unknown_why_;
+      enter(TraceState::written, std::move(sentence));
+      break;
+    case Verdict::lost:
+      enter(TraceState::lost, std::move(sentence));
+      break;
+    case Verdict::phase:
+      advance(due.at);
+      break;
+  }
+}
+
+std::string ProcessTrace::time_text(MonotonicTime time) const {
+  return to_rfc3339(handed_over_wall_ + (time - *handed_over_at_));
+}
+
+std::string ProcessTrace::not_accepted_sentence(MonotonicTime at) const {
+  if (files_unknown_) {
+    return fmt::format(
+        "not accepted by the process, as far as can be told: it never said that it was busy, and "
+        "nobody can look for {} ({}); a trace shorter than its polls would not have shown",
+        request_.file, files_unknown_why_);
+  }
+  return fmt::format(
+      "not accepted by the process: no trace file appeared by {}; another request is pending, the "
+      "start was too near, or the process took the text for wrong; KINETO_LOG_LEVEL=0 in the job's "
+      "environment makes it say why",
+      time_text(at));
+}
+
+std::string ProcessTrace::verdict_sentence(const Due& due) const {
+  switch (due.verdict) {
+    case Verdict::expired:
+      return fmt::format(
+          "expired: the process did not ask for it within {} s; it may be stopped, "
+          "frozen or ending",
+          std::chrono::duration_cast<seconds>(timeouts_.staged).count());
+    case Verdict::not_read:
+      return "sent, but not read by the process in time, and no trace file appeared; it may be "
+             "stopped or overloaded";
+    case Verdict::not_accepted:
+      return not_accepted_sentence(due.at);
+    case Verdict::no_iteration:
+      return fmt::format(
+          "not accepted by the process, or its iteration never came: no trace file appeared by {}; "
+          "it takes no optimizer steps (torch 2.9 and older ignore an iteration trace then), or "
+          "the "
+          "rounding-up puts the start too far off; ask for a duration instead",
+          time_text(due.at));
+    case Verdict::no_file:
+      return fmt::format(
+          "busy, but no file appeared at {}: its own torch.profiler or another trace came first, "
+          "or "
+          "the file could not be opened (no such directory, no permission, no space)",
+          request_.file);
+    case Verdict::pre_empted:
+      return fmt::format(
+          "cancelled: pre-empted by the job's own torch.profiler, or given up while "
+          "writing{}",
+          temporary_seen_ ? "; " + request_.file + ".tmp remains" : std::string());
+    case Verdict::unchecked:
+      return "written, as far as the process's polls tell, but not checked: " + files_unknown_why_;
+    case Verdict::lost:
+      return fmt::format("the process ended while tracing{}",
+                         temporary_seen_ ? "; " + request_.file + ".tmp remains" : std::string());
+    case Verdict::too_long:
+      return fmt::format("no finished file by {}; the process may still write {}",
+                         time_text(due.at), request_.file);
+    case Verdict::phase:
+      break;
+  }
+  return {};
+}
+
+ProcessTrace::Record ProcessTrace::record(MonotonicTime now, WallTime wall) const {
+  const auto at = [&](const std::optional<MonotonicTime>& time) -> std::optional<WallTime> {
+    if (!time) return std::nullopt;
+    return wall + (*time - now);
+  };
+  Record record;
+  record.state = state_;
+  record.sentence = sentence_;
+  record.staged_at = wall + (staged_at_ - now);
+  record.handed_over_at = at(handed_over_at_);
+  record.start = at(start_);
+  record.start_named = start_named_;
+  record.receipt_at = at(receipt_at_);
+  record.evidence_at = at(evidence_at_);
+  record.idle_since = at(idle_since_);
+  record.last_idle_poll = at(last_idle_poll_);
+  record.idle_polls = idle_polls_;
+  record.process_ended_at = at(process_ended_at_);
+  record.temporary_seen = temporary_seen_;
+  record.busy_seen = busy_seen_;
+  record.renamed = renamed_;
+  record.files_unknown = files_unknown_;
+  record.files_unknown_why = files_unknown_why_;
+  record.check = check_;
+  return record;
+}
+
+ProcessTrace ProcessTrace::restore(ProcessKey key, TraceRequest request, Timeouts timeouts,
+                                   const Record& record, MonotonicTime now, WallTime wall) {
+  const auto at = [&](const std::optional<WallTime>& time) -> std::optional<MonotonicTime> {
+    if (!time) return std::nullopt;
+    return to_monotonic(*time, now, wall);
+  };
+  ProcessTrace trace(key, std::move(request), to_monotonic(record.staged_at, now, wall), timeouts);
+  trace.state_ = record.state;
+  trace.sentence_ = record.sentence;
+  trace.handed_over_at_ = at(record.handed_over_at);
+  trace.handed_over_wall_ = record.handed_over_at.value_or(WallTime{});
+  trace.start_ = at(record.start);
+  trace.start_named_ = record.start_named;
+  trace.receipt_at_ = at(record.receipt_at);
+  trace.evidence_at_ = at(record.evidence_at);
+  trace.idle_since_ = at(record.idle_since);
+  trace.last_idle_poll_ = at(record.last_idle_poll);
+  trace.idle_polls_ = trace.last_idle_poll_ ? std::max(record.idle_polls, 0) : 0;
+  trace.process_ended_at_ = at(record.process_ended_at);
+  trace.temporary_seen_ = record.temporary_seen;
+  trace.busy_seen_ = record.busy_seen;
+  trace.renamed_ = record.renamed;
+  trace.files_unknown_ = record.files_unknown;
+  trace.files_unknown_why_ = record.files_unknown_why;
+  trace.check_ = record.check;
+  return trace;
+}
+
+}  // namespace dynolog
