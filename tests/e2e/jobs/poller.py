@@ -1,0 +1,161 @@
+"""A process that speaks Kineto's datagrams as it is told on standard input, one JSON line a reply."""
+
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+
+IDLE = 3
+
+
+def request(pid):
+    return (struct.pack("<Q", 20) + b"req".ljust(32, b"\0") + struct.pack("<iiq", IDLE, 1, 0) +
+            struct.pack("<i", pid))
+
+
+def receive(endpoint, seconds=2.0):
+    readable, _, _ = select.select([endpoint], [], [], seconds)
+    return endpoint.recv(1 << 20)[40:].decode() if readable else None
+
+
+def say(**fields):
+    print(json.dumps(fields), flush=True)
+
+
+def enter_user_namespace(first_uid):
+    """0 and 1 inside are `first_uid` and the next one; the parent, still root, writes the maps."""
+    entered, enter = os.pipe()
+    mapped, map_done = os.pipe()
+    child = os.getpid()
+    helper = os.fork()
+    if helper == 0:
+        os.read(entered, 1)
+        for name in ("uid_map", "gid_map"):
+            with open(f"/proc/{child}/{name}", "w") as file:
+                file.write(f"0 {first_uid} 2\n")
+        os.write(map_done, b"x")
+        os._exit(0)
+    CLONE_NEWUSER = 0x10000000
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWUSER) != 0:
+        raise OSError(ctypes.get_errno(), "unshare")
+    os.write(enter, b"x")
+    os.read(mapped, 1)
+    os.waitpid(helper, 0)
+    os.setgroups([])
+    os.setgid(0)
+    os.setuid(0)
+
+
+class Poller:
+    def __init__(self, directory):
+        self.directory = directory
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.path = os.path.join(directory, f"dynoconfigclient{os.urandom(6).hex()}")
+        self.socket.bind(self.path)
+        os.chmod(self.path, 0o666)
+        self.last = 0.0
+
+    def send(self, ancillary=()):
+        # The daemon answers an endpoint once in 250 ms, as a real client's period is 1 s or more.
+        wait = self.last + 0.3 - time.monotonic()
+        if wait > 0:
+            select.select([], [], [], wait)
+        self.last = time.monotonic()
+        self.socket.sendmsg([request(os.getpid())], ancillary, 0,
+                            os.path.join(self.directory, "dynolog"))
+        return receive(self.socket)
+
+    def obey(self, words):
+        verb, *rest = words
+        if verb == "poll":
+            say(reply=self.send())
+        elif verb == "forge":
+            forged = struct.pack("iII", os.getpid(), int(rest[0]), int(rest[0]))
+            say(reply=self.send([(socket.SOL_SOCKET, 2, forged)]))
+        elif verb == "become":
+            os.setgroups([])
+            os.setgid(int(rest[0]))
+            os.setuid(int(rest[0]))
+            say(uid=os.getuid())
+        elif verb == "link":
+            os.unlink(self.path)
+            os.symlink(rest[0], self.path)
+            say(linked=True)
+        elif verb == "steal":
+            try:
+                os.unlink(self.path)
+                os.link(rest[0], self.path)
+                say(stolen=True)
+            except OSError:
+                say(stolen=False)
+
+
+def stage(log_file):
+    config = f"ACTIVITIES_LOG_FILE={log_file}\nACTIVITIES_DURATION_MSECS=100"
+    body = json.dumps({"fn": "setKinetOnDemandRequest", "config": config, "job_id": 0,
+                       "pids": [os.getpid()], "process_limit": 3}).encode()
+    with socket.create_connection(("127.0.0.1", 1778)) as rpc:
+        rpc.sendall(struct.pack("<i", len(body)) + body)
+        size, = struct.unpack("<i", rpc.recv(4, socket.MSG_WAITALL))
+        reply = json.loads(rpc.recv(size, socket.MSG_WAITALL))
+    if reply.get("activityProfilersTriggered") != [os.getpid()]:
+        raise SystemExit(f"not triggered: {reply}")
+
+
+def abstract_rebind(daemon, log_file):
+    """A traced process asks and goes; its name is another's before the daemon has looked."""
+    name = b"\0dynoconfigclient" + os.urandom(6).hex().encode() + b"\0"
+    tracee = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    tracee.bind(name)
+    tracee.sendto(request(os.getpid()), b"\0dynolog\0")
+    if receive(tracee) != "":
+        raise SystemExit("no answer to the first poll")
+    stage(log_file)
+    select.select([], [], [], 0.3)
+    thief = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    # Stopped for less than the 40 ms after which it would not answer at all.
+    os.kill(daemon, signal.SIGSTOP)
+    tracee.sendto(request(os.getpid()), b"\0dynolog\0")
+    tracee.close()
+    thief.bind(name)
+    os.kill(daemon, signal.SIGCONT)
+    # A second process's poll is answered after the first was dealt with.
+    other = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    other.bind(b"\0dynoconfigclient" + os.urandom(6).hex().encode() + b"\0")
+    other.sendto(request(os.getpid()), b"\0dynolog\0")
+    say(other=receive(other), thief=receive(thief, 0))
+
+
+def burst(directory, count):
+    endpoints = []
+    for _ in range(count):
+        endpoint = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        path = os.path.join(directory, f"dynoconfigclient{os.urandom(6).hex()}")
+        endpoint.bind(path)
+        endpoints.append((endpoint, path))
+    for endpoint, _ in endpoints:
+        endpoint.sendto(request(os.getpid()), os.path.join(directory, "dynolog"))
+    answered = sum(receive(endpoint) == "" for endpoint, _ in endpoints)
+    for _, path in endpoints:
+        os.unlink(path)
+    say(answered=answered)
+
+
+if sys.argv[1] == "abstract-rebind":
+    abstract_rebind(int(sys.argv[2]), sys.argv[3])
+elif "--burst" in sys.argv:
+    burst(sys.argv[1], int(sys.argv[-1]))
+else:
+    if "--user-namespace" in sys.argv:
+        enter_user_namespace(int(sys.argv[-1]))
+    poller = Poller(sys.argv[1])
+    say(pid=os.getpid(), path=poller.path)
+    for line in sys.stdin:
+        poller.obey(line.split())
+    if os.path.lexists(poller.path):
+        os.unlink(poller.path)

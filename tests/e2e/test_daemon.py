@@ -1,0 +1,208 @@
+"""The daemon as a program: its flags, its files, its figures, its end."""
+
+import datetime
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from harness import places
+from harness.daemon import environment
+from harness.waiting import until
+
+
+def dynolog(*arguments):
+    return subprocess.run([places.program("dynolog"), *arguments], capture_output=True, text=True,
+                          env=environment(), timeout=30, stdin=subprocess.DEVNULL)
+
+
+def lines_of(path):
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return [line for line in file if line.endswith("\n")]
+
+
+def test_json_lines(daemon, scratch):
+    path = os.path.join(scratch, "metrics.jsonl")
+    served = daemon("--noenable_ipc_monitor", "--no_tcp", "--use_JSON", f"--json_file={path}")
+    lines = [json.loads(line) for line in until(
+        "four lines", lambda: len(lines_of(path)) >= 4 and lines_of(path), 15)]
+    times = [datetime.datetime.fromisoformat(line["time"].replace("Z", "+00:00"))
+             for line in lines]
+    assert all(t.utcoffset() == datetime.timedelta(0) for t in times)
+    # Ticks are on whole seconds; the stamp is taken when the tick runs.
+    assert all(t.microsecond < 300_000 for t in times), times
+    for earlier, later in zip(times, times[1:]):
+        assert 0.5 < (later - earlier).total_seconds() < 1.6, times
+    last = lines[-1]
+    data = last.get("data", last)
+    assert all(isinstance(data[name], (int, float)) for name in ("cpu_u", "cpu_s", "cpu_i"))
+    assert 0 < data["cpu_u"] + data["cpu_s"] + data["cpu_i"] <= 100.5, data
+    assert 0 <= data["cpu_util"] <= 100.5
+    assert data["uptime"] > 0
+    collectors = {c["name"]: c for c in served.status()["collectors"]}
+    assert all(c["failures"] == 0 for c in collectors.values()), collectors
+
+
+def test_hang_up_is_survived_and_reads_the_file_anew(daemon, scratch, shared_directory):
+    config = os.path.join(scratch, "d.toml")
+    with open(config, "w") as file:
+        file.write("no_tcp = true\n")
+    served = daemon("--noenable_ipc_monitor", f"--config={config}")
+    with open(config, "a") as file:
+        file.write(f'kineto_socket_dir = ["{shared_directory}"]\n')
+    served.process.send_signal(signal.SIGHUP)
+    until("the new directory's endpoint", lambda: any(
+        f["state"] == "ok" for f in served.feature(f"kineto:{shared_directory}")))
+    with open(config, "w") as file:
+        file.write("nonsense = [\n")
+    served.process.send_signal(signal.SIGHUP)
+    until("the complaint", lambda: config in served.log())
+    assert served.dyno("status", "--json").code == 0
+    assert served.log().count(" error ") == 1
+    served.stop(expect_clean=False)
+
+
+def test_check_config(scratch):
+    good = os.path.join(scratch, "good.toml")
+    with open(good, "w") as file:
+        file.write('port = 1234\nkineto_socket_dir = ["/tmp"]\n')
+    assert dynolog("--check_config", f"--config={good}").returncode == 0
+    bad = os.path.join(scratch, "bad.toml")
+    with open(bad, "w") as file:
+        file.write("port = 1234\nprot = 5\n")
+    answer = dynolog("--check_config", f"--config={bad}")
+    assert answer.returncode == 2
+    assert "prot" in answer.stderr and "port" in answer.stderr and bad in answer.stderr, answer
+    answer = dynolog("--prot=5")
+    assert answer.returncode == 2 and "--port" in answer.stderr, answer
+
+
+def test_print_config_round_trip(scratch):
+    flags = ["--port=4321", "--kineto_socket_dir=/tmp,/var/tmp", "--use_JSON", "--norpc_loopback_root",
+             "--log_level=warning"]
+    first = dynolog("--print_config", *flags)
+    assert first.returncode == 0, first
+    path = os.path.join(scratch, "printed.toml")
+    with open(path, "w") as file:
+        file.write(first.stdout)
+    second = dynolog("--print_config", f"--config={path}")
+    assert second.returncode == 0 and second.stdout == first.stdout, second
+    assert "4321" in first.stdout
+
+
+def test_flagfile_of_an_existing_deployment(scratch):
+    path = os.path.join(scratch, "dynolog.gflags")
+    with open(path, "w") as file:
+        file.write("# as in the field\n--port=1999\n--enable_ipc_monitor\n--use_JSON=true\n"
+                   "-kernel_monitor_reporting_interval_s 60\n--noenable_gpu_monitor\n")
+    answer = dynolog("--print_config", f"--flagfile={path}")
+    assert answer.returncode == 0 and "1999" in answer.stdout, answer
+
+
+def test_second_daemon_with_the_same_run_directory(daemon):
+    served = daemon("--noenable_ipc_monitor", "--no_tcp")
+    answer = dynolog(f"--run_dir={served.run_dir}", f"--state_dir={served.state_dir}",
+                     "--noenable_ipc_monitor", "--no_tcp")
+    assert answer.returncode not in (0, 2), answer
+    assert "another dynolog daemon" in answer.stderr and served.run_dir in answer.stderr
+    assert len(answer.stderr.strip().splitlines()) == 1, "one clear line"
+    assert served.dyno("status", "--json").code == 0
+
+
+def test_run_directory_of_another_user_is_refused(unstarted_daemon):
+    directory = places.short_directory(0o755, 20001)
+    try:
+        answer = dynolog(f"--run_dir={directory}", "--noenable_ipc_monitor", "--no_tcp")
+        assert answer.returncode not in (0, 2) and "20001" in answer.stderr, answer
+    finally:
+        places.remove(directory)
+
+
+def test_taken_port_is_degraded_and_said(daemon):
+    import socket
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        served = daemon("--noenable_ipc_monitor", f"--port={port}")
+        (feature,) = served.feature(f"rpc:tcp:127.0.0.1:{port}")
+        assert feature["state"] == "degraded" and str(port) in feature["reason"], feature
+        assert f"{port}" in served.log()
+        assert "degraded" in served.dyno("status").out
+
+
+def test_listening_beyond_loopback_needs_consent(daemon, network):
+    served = daemon("--noenable_ipc_monitor", "--rpc_bind=0.0.0.0", "--port=0", namespace=network)
+    features = [f for f in served.status()["features"] if f["name"].startswith("rpc:tcp")]
+    assert features and all(f["state"] == "degraded" for f in features), features
+    assert any("rpc_auth" in f["reason"] for f in features)
+
+
+def test_end_removes_its_own_sockets_only(daemon, shared_directory):
+    stranger = os.path.join(shared_directory, "stranger")
+    with open(stranger, "w"):
+        pass
+    served = daemon("--noenable_ipc_monitor", "--no_tcp", f"--kineto_socket_dir={shared_directory}")
+    assert sorted(os.listdir(shared_directory)) == ["dynolog", "stranger"]
+    served.stop()
+    assert os.listdir(shared_directory) == ["stranger"]
+    assert not os.path.exists(os.path.join(served.run_dir, "dynolog.sock"))
+
+
+def test_stale_sockets_of_a_killed_daemon_are_replaced(daemon, shared_directory):
+    served = daemon("--noenable_ipc_monitor", "--no_tcp", f"--kineto_socket_dir={shared_directory}")
+    served.kill()
+    assert "dynolog" in os.listdir(shared_directory)
+    served.start()
+    assert served.feature(f"kineto:{shared_directory}")[0]["state"] == "ok"
+
+
+def test_workers_end_with_their_daemon(daemon, shared_directory, job):
+    served = daemon("--noenable_ipc_monitor", "--no_tcp", f"--kineto_socket_dir={shared_directory}")
+    assert served.dyno("ps").code == 0  # the caller is looked up by a worker
+    workers = children(served.pid)
+    assert workers, "the procs worker is a process of its own"
+    served.kill()
+    until("the workers to end", lambda: not any(map(is_running, workers)))
+
+
+def children(pid):
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children") as file:
+            found += [int(child) for child in file.read().split()]
+    return found
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def test_dead_worker_is_started_anew(daemon):
+    served = daemon("--noenable_ipc_monitor", "--no_tcp")
+    assert served.dyno("ps").code == 0
+    for worker in children(served.pid):
+        os.kill(worker, signal.SIGKILL)
+    until("calls that need the worker to work again", lambda: served.dyno("ps").code == 0, 15)
+    served.stop(expect_clean=False)
+
+
+def test_version_is_the_commands_too():
+    ours = dynolog("--version")
+    assert ours.returncode == 0
+    command = subprocess.run([places.program("dyno"), "--version"], capture_output=True, text=True,
+                             env=environment())
+    assert command.returncode == 0
+    assert ours.stdout.split()[-1] in command.stdout
+
+
+def test_metrics_catalogue():
+    listed = dynolog("--list_metrics", "--json")
+    assert listed.returncode == 0
+    assert json.loads(listed.stdout)

@@ -1,0 +1,204 @@
+"""The main job: a PyTorch process on this host is traced, and the exit code tells the truth."""
+
+import os
+import re
+import signal
+
+import pytest
+
+from harness import traces
+from harness.waiting import until
+
+ORDER = ["staged", "fetched", "warming_up", "tracing", "writing", "written"]
+
+
+def states_said(text, pid):
+    """The states of `pid` in the order in which the command named them, without repeats."""
+    said = re.findall(rf"pid {pid}\b[^:]*: ([a-z_]+)", text)
+    return [state for i, state in enumerate(said) if i == 0 or said[i - 1] != state]
+
+
+def kineto_name(path, pid):
+    return path.replace(".json", f"_{pid}.json", 1)
+
+
+def test_one_process_goes_through_its_states_to_a_checked_file(main, scratch):
+    daemon, job = main
+    log_file = os.path.join(scratch, "trace.json")
+    answer = daemon.dyno("gputrace", "--pids", job.pid, "--log-file", log_file, "--json")
+    assert answer.code == 0, answer
+
+    result = answer.json
+    assert result["schema"] == 1 and result["exit_code"] == 0
+    (update,) = result["processes"]
+    assert update["pid"] == job.pid and update["state"] == "written"
+    assert update["checked"] and update["whole"] and update["ours"], update
+    assert update["file"] == kineto_name(log_file, job.pid)
+    trace = traces.assert_good(update["file"], update)
+    assert update["events"] > 100
+    assert update["bytes"] == os.path.getsize(update["file"])
+    assert any(e.get("cat") == "cpu_op" for e in trace["traceEvents"])
+    assert os.listdir(scratch) == [os.path.basename(update["file"])], "nothing else is left"
+
+    seen = states_said(answer.err, job.pid)
+    assert seen == [state for state in ORDER if state in seen], seen
+    assert {"staged", "fetched", "tracing", "written"} <= set(seen), (seen, answer.err)
+
+
+def test_plain_output_says_where_the_trace_is(main, scratch):
+    daemon, job = main
+    log_file = os.path.join(scratch, "t.json")
+    answer = daemon.dyno("trace", "--pids", job.pid, "--log-file", log_file, "--duration-ms", 200)
+    assert answer.code == 0, answer
+    assert kineto_name(log_file, job.pid) in answer.out + answer.err
+    assert "1 of 1 traces written and checked" in answer.out + answer.err
+
+
+def test_options_reach_the_profiler(main, scratch):
+    daemon, job = main
+    log_file = os.path.join(scratch, "deep.json")
+    answer = daemon.dyno("gputrace", "--pids", job.pid, "--log-file", log_file, "--json",
+                         "--duration-ms", 200, "--record-shapes", "--with-stacks", "--set",
+                         "ACTIVITY_TYPES=cpu_op,python_function")
+    assert answer.code == 0, answer
+    trace = traces.assert_good(kineto_name(log_file, job.pid), answer.json["processes"][0])
+    assert any("Input Dims" in e.get("args", {}) for e in trace["traceEvents"])
+    assert any(e.get("cat") == "python_function" for e in trace["traceEvents"])
+
+
+def test_no_wait_asks_and_leaves(main, scratch):
+    daemon, job = main
+    log_file = os.path.join(scratch, "later.json")
+    answer = daemon.dyno("gputrace", "--pids", job.pid, "--log-file", log_file, "--no-wait")
+    assert answer.code == 0, answer
+    until("the file of a trace that nobody waited for",
+          lambda: os.path.exists(kineto_name(log_file, job.pid)))
+    daemon.wait_for(job.pid, state="idle")
+
+
+def test_missing_directory_is_said_before_anything_starts(main, scratch):
+    daemon, job = main
+    answer = daemon.dyno("gputrace", "--pids", job.pid, "--log-file",
+                         os.path.join(scratch, "nowhere", "t.json"))
+    assert answer.code == 4, answer
+    assert os.path.join(scratch, "nowhere") in answer.out + answer.err
+    assert daemon.process_of(job.pid)["state"] == "idle"
+
+
+def test_own_profiler_makes_it_busy(main, scratch):
+    daemon, job = main
+    job.tell("profile", "profiling")
+    try:
+        daemon.wait_for(job.pid, state="busy")
+        answer = daemon.dyno("gputrace", "--pids", job.pid, "--log-file",
+                             os.path.join(scratch, "t.json"), "--json")
+    finally:
+        job.tell("unprofile", "profiled")
+    assert answer.code == 4, answer
+    (update,) = answer.json["processes"]
+    assert update["state"] == "busy"
+    assert "profiler" in update["sentence"], update
+    assert os.listdir(scratch) == []
+    daemon.wait_for(job.pid, state="idle")
+
+
+def test_own_profiler_during_warm_up_cancels(main, scratch):
+    daemon, job = main
+    running = daemon.dyno_started("gputrace", "--pids", job.pid, "--warmup", 3, "--log-file",
+                                  os.path.join(scratch, "t.json"), "--json")
+    running.wait_until_said("warming_up")
+    job.tell("profile", "profiling")
+    try:
+        until("the job to be past the window", lambda: daemon.process_of(job.pid)["state"] in (
+            "tracing", "writing"), 30)
+    finally:
+        job.tell("unprofile", "profiled")
+    answer = running.finish()
+    assert answer.code == 4, answer
+    (update,) = answer.json["processes"]
+    assert update["state"] == "cancelled" and update["sentence"], update
+    daemon.wait_for(job.pid, state="idle")
+
+
+def test_second_trace_while_one_is_under_way_is_busy(main, scratch):
+    daemon, job = main
+    first = daemon.dyno_started("gputrace", "--pids", job.pid, "--duration-ms", 1500, "--log-file",
+                                os.path.join(scratch, "first.json"), "--json")
+    first.wait_until_said("fetched")
+    second = daemon.dyno("gputrace", "--pids", job.pid, "--log-file",
+                         os.path.join(scratch, "second.json"), "--json")
+    assert second.code == 4, second
+    assert second.json["processes"][0]["state"] == "busy"
+    answer = first.finish()
+    assert answer.code == 0, answer
+    assert os.listdir(scratch) == [f"first_{job.pid}.json"]
+
+
+def test_killed_in_mid_trace_is_lost(main_daemon, hall, job, scratch):
+    victim = job(socket_dir=hall).wait_ready()
+    main_daemon.wait_for(victim.pid, state="idle")
+    running = main_daemon.dyno_started("gputrace", "--pids", victim.pid, "--duration-ms", 5000,
+                                       "--log-file", os.path.join(scratch, "t.json"), "--json")
+    running.wait_until_said(": tracing")
+    victim.signal(signal.SIGKILL)
+    victim.process.wait()
+    answer = running.finish()
+    assert answer.code == 4, answer
+    (update,) = answer.json["processes"]
+    assert update["state"] == "lost" and update["sentence"], update
+    assert main_daemon.process_of(victim.pid) is None, "a dead process leaves at once"
+
+
+@pytest.fixture
+def stopped(main):
+    """The main job, stopped by a signal and seen as stalled; it runs again afterwards."""
+    daemon, job = main
+    job.signal(signal.SIGSTOP)
+    try:
+        daemon.wait_for(job.pid, state="stalled", seconds=40)
+        yield daemon, job
+    finally:
+        job.signal(signal.SIGCONT)
+        daemon.wait_for(job.pid, state="idle")
+
+
+def test_stopped_process_is_stalled_and_its_trace_meets_the_deadline(stopped, scratch):
+    daemon, job = stopped
+    answer = daemon.dyno("gputrace", "--pids", job.pid, "--deadline", 2, "--log-file",
+                         os.path.join(scratch, "t.json"), "--json")
+    assert answer.code == 5, answer
+    assert answer.json["processes"][0]["state"] == "timed_out"
+    # What was never fetched is taken back: the process runs on and nothing happens.
+    job.signal(signal.SIGCONT)
+    daemon.wait_for(job.pid, state="idle")
+    good = os.path.join(scratch, "good.json")
+    assert daemon.dyno("gputrace", "--pids", job.pid, "--log-file", good).code == 0
+    assert os.listdir(scratch) == [f"good_{job.pid}.json"]
+
+
+def test_interrupt_takes_back_what_was_not_fetched(stopped, scratch):
+    daemon, job = stopped
+    running = daemon.dyno_started("gputrace", "--pids", job.pid, "--log-file",
+                                  os.path.join(scratch, "t.json"), "--json")
+    running.wait_until_said(": staged")
+    running.process.send_signal(signal.SIGINT)
+    answer = running.finish()
+    assert answer.code == 4, answer
+    assert answer.json["interrupted"] is True
+    assert answer.json["processes"][0]["state"] == "cancelled"
+    job.signal(signal.SIGCONT)
+    daemon.wait_for(job.pid, state="idle")
+    assert os.listdir(scratch) == []
+
+
+def test_interrupt_says_what_cannot_be_recalled(main, scratch):
+    daemon, job = main
+    running = daemon.dyno_started("gputrace", "--pids", job.pid, "--duration-ms", 2000,
+                                  "--log-file", os.path.join(scratch, "t.json"))
+    running.wait_until_said(": tracing")
+    running.process.send_signal(signal.SIGINT)
+    answer = running.finish()
+    assert answer.code == 4, answer
+    assert str(job.pid) in answer.err and "recall" in answer.err, answer
+    until("the trace that runs on", lambda: os.listdir(scratch) == [f"t_{job.pid}.json"])
+    daemon.wait_for(job.pid, state="idle")
