@@ -1,0 +1,956 @@
+// The server over real sockets: existing clients' bytes, hostile clients, limits, and identity.
+#include "rpc/server.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <future>
+#include <thread>
+
+#include "base/file.h"
+#include "net/framing.h"
+#include "rpc/methods/all_methods.h"
+#include "rpc/protocol/codec.h"
+
+namespace dynolog::rpc {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+// --- fakes
+// ----------------------------------------------------------------------------------------
+
+class FakeStatus final : public StatusService {
+ public:
+  StatusReply status() override {
+    StatusReply reply;
+    reply.version = "1.0.0";
+    return reply;
+  }
+  std::string version() const override { return "1.0.0"; }
+};
+
+class FakeProcesses final : public ProcessService {
+ public:
+  ListProcessesReply list(const Caller& caller) override {
+    callers.push_back(caller);
+    ListProcessesReply reply;
+    ProcessRow row;
+    row.pid = 42;
+    row.command = std::string(command_size, 'c');
+    reply.processes.push_back(row);
+    return reply;
+  }
+  void socket_directory(const Caller& caller, Done<SocketDirectoryReply> done) override {
+    callers.push_back(caller);
+    late = std::move(done);
+  }
+  std::vector<Caller> callers;
+  std::size_t command_size = 10;
+  Done<SocketDirectoryReply> late;
+};
+
+class FakeTraces final : public TraceService {
+ public:
+  class FakeFollowing final : public Following {
+   public:
+    explicit FakeFollowing(FakeTraces& traces) : traces_(traces) {}
+    ~FakeFollowing() override {
+      traces_.on_frame = nullptr;
+      ++traces_.ended;
+      if (traces_.on_ended) traces_.on_ended();
+    }
+
+   private:
+    FakeTraces& traces_;
+  };
+
+  void prepare(const Caller&, PrepareRequest, Done<PrepareReply> done) override {
+    done(fail(ErrorKind::exhausted, "too many sessions"));
+  }
+  void commit(const Caller&, CommitRequest request, Done<CommitReply> done) override {
+    done(CommitReply{.session = request.session, .staged = 3});
+  }
+  Result<std::unique_ptr<Following>> follow(const Caller&, const SessionRequest& request,
+                                            std::function<void(const FollowFrame&)> sink) override {
+    if (request.session == "none") return fail(ErrorKind::not_found, "no such session");
+    sink(FollowFrame{.session = request.session, .updates = {}, .done = request.session == "over"});
+    on_frame = std::move(sink);
+    if (on_followed) on_followed();
+    return std::make_unique<FakeFollowing>(*this);
+  }
+  void cancel(const Caller&, SessionRequest, Done<CancelReply> done) override {
+    done(CancelReply{});
+  }
+  void legacy_trace(const Caller& caller, LegacyTraceRequest request,
+                    Done<LegacyTraceReply> done) override {
+    callers.push_back(caller);
+    requests.push_back(std::move(request));
+    LegacyTraceReply reply;
+    reply.processes_matched = {7};
+    reply.activity_profilers_triggered = {7};
+    done(reply);
+  }
+
+  std::vector<Caller> callers;
+  std::vector<LegacyTraceRequest> requests;
+  std::function<void(const FollowFrame&)> on_frame;
+  std::function<void()> on_followed;
+  std::function<void()> on_ended;
+  int ended = 0;
+};
+
+// Believes what the kernel says; `hold` keeps the answers for later.
+class FakeResolver final : public CallerResolver {
+ public:
+  void resolve_unix(const UnixPeer& peer, std::function<void(Result<Caller>)> done) override {
+    answer(peer.uid, "unix", std::move(done));
+  }
+  void resolve_tcp(const TcpPeer& peer, std::function<void(Result<Caller>)> done) override {
+    answer(peer.uid, "tcp", std::move(done));
+  }
+  bool hold = false;
+  std::function<void()> on_held;
+  std::vector<std::function<void()>> held;
+  int asked = 0;
+  std::optional<Error> refusal;
+
+ private:
+  void answer(Uid uid, const std::string& via, std::function<void(Result<Caller>)> done) {
+    ++asked;
+    if (refusal) return done(std::unexpected(*refusal));
+    Caller caller;
+    caller.tenant.uid = uid;
+    caller.host_root = uid == kRootUid;
+    caller.via = via;
+    if (!hold) return done(caller);
+    held.push_back([caller, done = std::move(done)] { done(caller); });
+    if (on_held) on_held();
+  }
+};
+
+// --- a blocking client
+// ----------------------------------------------------------------------------
+
+class Client {
+ public:
+  explicit Client(UniqueFd socket) : socket_(std::move(socket)) {
+    const timeval limit{.tv_sec = 30, .tv_usec = 0};
+    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  }
+  static Client tcp(int port, bool v6 = false) {
+    UniqueFd socket(::socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in v4_address{};
+    v4_address.sin_family = AF_INET;
+    v4_address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    v4_address.sin_port = htons(static_cast<std::uint16_t>(port));
+    sockaddr_in6 v6_address{};
+    v6_address.sin6_family = AF_INET6;
+    v6_address.sin6_addr = in6addr_loopback;
+    v6_address.sin6_port = htons(static_cast<std::uint16_t>(port));
+    const auto* address =
+        v6 ? reinterpret_cast<sockaddr*>(&v6_address) : reinterpret_cast<sockaddr*>(&v4_address);
+    if (::connect(socket.get(), address, v6 ? sizeof v6_address : sizeof v4_address) != 0) {
+      socket.reset();
+    }
+    return Client(std::move(socket));
+  }
+  static Client unix_socket(const std::string& path) {
+    UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+      socket.reset();
+    }
+    return Client(std::move(socket));
+  }
+
+  [[nodiscard]] bool connected() const { return socket_.valid(); }
+  [[nodiscard]] int fd() const { return socket_.get(); }
+  bool send_bytes(std::string_view bytes) const {
+    return ::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(bytes.size());
+  }
+  bool send(std::string_view json) const { return send_bytes(encode_frame(json)); }
+  // "" at the connection's end.
+  std::string receive() {
+    for (;;) {
+      auto frame = decoder_.next();
+      if (!frame) return "unreadable: " + frame.error().message;
+      if (*frame) return **frame;
+      std::array<char, 65536> buffer;
+      const auto size = ::recv(fd(), buffer.data(), buffer.size(), 0);
+      if (size <= 0) return "";
+      decoder_.append({buffer.data(), static_cast<std::size_t>(size)});
+    }
+  }
+  // Everything until the connection's end.
+  std::string receive_raw() const {
+    std::string all;
+    std::array<char, 4096> buffer;
+    for (;;) {
+      const auto size = ::recv(fd(), buffer.data(), buffer.size(), 0);
+      if (size <= 0) return all;
+      all.append(buffer.data(), static_cast<std::size_t>(size));
+    }
+  }
+  std::string call(std::string_view json) {
+    send(json);
+    return receive();
+  }
+  void reset_on_close() const {
+    const linger now{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(fd(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
+  }
+  void close() { socket_.reset(); }
+
+ private:
+  UniqueFd socket_;
+  FrameDecoder decoder_{kMaxReplyBytes};
+};
+
+std::string error_code(const std::string& reply) {
+  const auto error = decode_error_reply(reply);
+  return error ? error->code : "no error reply: " + reply;
+}
+
+// --- fixture
+// --------------------------------------------------------------------------------------
+
+// The loop runs on a thread of its own, clients block on the test's.
+class ServerTest : public testing::Test {
+ protected:
+  ServerTest() {
+    std::string pattern = std::filesystem::temp_directory_path() / "dynolog-rpc-XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+    ::chmod(directory_.c_str(), 0755);  // other users are to reach the socket in it
+    options_.unix_path = directory_ + "/rpc.sock";
+    options_.tcp_port = 0;
+  }
+  ~ServerTest() override {
+    if (thread_.joinable()) {
+      on_loop([this] { server_.reset(); });
+      loop_.stop();
+      thread_.join();
+    }
+    server_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void start() {
+    server_ = Server::start(loop_, *log_, options_,
+                            Services{.status = status_, .processes = processes_, .traces = traces_},
+                            resolver_);
+    port_ = server_->tcp_port();
+    thread_ = std::jthread([this] { loop_.run(); });
+  }
+  // Runs `work` on the loop's thread and waits for it.
+  template <class Work>
+  auto on_loop(Work work) -> decltype(work()) {
+    const auto task = std::make_shared<std::packaged_task<decltype(work())()>>(work);
+    auto result = task->get_future();
+    loop_.post([task] { (*task)(); });
+    return result.get();
+  }
+  // Until what the loop posted to itself has run: such work queues behind a first task of ours, but
+  // before a second.
+  int followings_ended() {
+    on_loop([] {});
+    return on_loop([this] { return traces_.ended; });
+  }
+  ServerCounters counters() {
+    return on_loop([this] { return server_->counters(); });
+  }
+  // Until the loop has seen what the clients did.
+  void wait_for(const std::function<bool(const ServerCounters&)>& condition) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!condition(counters())) {
+      ASSERT_LT(std::chrono::steady_clock::now(), limit);
+      std::this_thread::yield();
+    }
+  }
+  Client tcp() { return Client::tcp(port_); }
+  Client local() { return Client::unix_socket(options_.unix_path); }
+  void expect_served() {
+    EXPECT_EQ(tcp().call(R"({"fn":"getStatus"})"), R"({"status":1})");
+    EXPECT_THAT(local().call(R"({"fn":"daemonStatus"})"), HasSubstr("\"schema\""));
+  }
+
+  EventLoop loop_;
+  std::unique_ptr<Log> log_ = make_silent_log();
+  std::string directory_;
+  ServerOptions options_;
+  FakeStatus status_;
+  FakeProcesses processes_;
+  FakeTraces traces_;
+  FakeResolver resolver_;
+  std::unique_ptr<Server> server_;
+  int port_ = 0;
+  std::jthread thread_;
+};
+
+// --- existing clients
+// -----------------------------------------------------------------------------
+
+TEST_F(ServerTest, AnswersTheExistingClientsBytesAndCloses) {
+  start();
+  const std::string request =
+      "{\n    \"fn\": \"setKinetOnDemandRequest\",\n    \"config\": "
+      "\"ACTIVITIES_LOG_FILE=/tmp/t.json\\nPROFILE_START_TIME=0\\nACTIVITIES_DURATION_MSECS=500\\n"
+      "PROFILE_REPORT_INPUT_SHAPES=false\\nPROFILE_WITH_STACK=false\\nPROFILE_WITH_FLOPS=false\\n"
+      "PROFILE_WITH_MODULES=false\",\n    \"job_id\": 0,\n    \"pids\": [0],\n    "
+      "\"process_limit\": 3\n}";
+  std::string bytes(4, '\0');
+  const auto length = static_cast<std::int32_t>(request.size());
+  std::memcpy(bytes.data(), &length, 4);
+  bytes += request;
+  const Client client = tcp();
+  ASSERT_TRUE(client.send_bytes(bytes));
+  const std::string reply =
+      R"({"activityProfilersBusy":0,"activityProfilersTriggered":[7],)"
+      R"("eventProfilersBusy":0,"eventProfilersTriggered":[],"processesMatched":[7]})";
+  EXPECT_EQ(client.receive_raw(), encode_frame(reply));  // and then the end
+  ASSERT_EQ(traces_.requests.size(), 1U);
+  EXPECT_THAT(traces_.requests[0].config,
+              testing::EndsWith("PROFILE_WITH_FLOPS=false\nPROFILE_WITH_MODULES=false"));
+  EXPECT_EQ(traces_.requests[0].pids, std::vector<std::int64_t>{0});
+  EXPECT_EQ(traces_.requests[0].process_limit, 3);
+  EXPECT_EQ(traces_.callers[0].tenant.uid.value, ::getuid());
+}
+
+TEST_F(ServerTest, AnswersTheExistingCallsToTheLetter) {
+  start();
+  const std::vector<std::pair<std::string, std::string>> calls = {
+      {R"({"fn":"getStatus"})", R"({"status":1})"},
+      {R"({"fn":"getVersion"})", R"({"version":"1.0.0"})"},
+      {R"({"fn":"dcgmProfPause","duration_s":300})", R"({"status":false})"},
+      {R"({"fn":"dcgmProfPause"})", R"({"status":"failed"})"},
+      {R"({"fn":"dcgmProfResume"})", R"({"status":false})"},
+      {R"({"fn":"setKinetOnDemandRequest","config":"A=1"})", R"({"status":"failed"})"},
+  };
+  for (const auto& [request, reply] : calls) {
+    const Client client = tcp();
+    client.send(request);
+    EXPECT_EQ(client.receive_raw(), encode_frame(reply)) << request;
+  }
+  for (const std::string request : {R"({"fn":"setKinetOnDemandRequest","config":5,"pids":[0]})",
+                                    R"({"fn":"setKinetOnDemandRequest","config":"","pids":"x"})",
+                                    R"({"fn":"dcgmProfPause","duration_s":"x"})"}) {
+    EXPECT_THAT(tcp().call(request), StartsWith(R"({"status":"failed with exception = )"))
+        << request;
+  }
+  EXPECT_THAT(traces_.requests, IsEmpty());
+}
+
+TEST_F(ServerTest, OwnMethodsKeepTheConnection) {
+  start();
+  Client client = local();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(client.call(R"({"fn":"daemonStatus"})"), HasSubstr("\"schema\""));
+    EXPECT_THAT(client.call(R"({"fn":"listProcesses"})"), HasSubstr("42"));
+  }
+  EXPECT_EQ(counters().accepted, 1U);
+}
+
+TEST_F(ServerTest, PipelinedRequestsAreAnsweredInOrder) {
+  start();
+  Client client = local();
+  std::string all;
+  for (int i = 0; i < 200; ++i) {
+    all += encode_frame(i % 2 == 0 ? R"({"fn":"daemonStatus"})" : R"({"fn":"listProcesses"})");
+  }
+  client.send_bytes(all);
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_THAT(client.receive(), HasSubstr(i % 2 == 0 ? "uptime" : "processes")) << i;
+  }
+}
+
+TEST_F(ServerTest, EveryMethodOfTheTableHasAnAnswer) {
+  start();
+  for (const Method& method : all_methods()) {
+    Client client = local();
+    if (method.name == "socketDirectory") continue;  // answered late: below
+    const std::string reply = client.call(encode_request(method.name));
+    EXPECT_THAT(reply, testing::Not(IsEmpty())) << method.name;
+    EXPECT_NE(error_code(reply), "unknown_method") << method.name;
+  }
+}
+
+TEST_F(ServerTest, ErrorsOfServicesAreAnswered) {
+  start();
+  Client client = local();
+  EXPECT_EQ(error_code(client.call(encode(PrepareRequest{}))), "exhausted");
+  EXPECT_EQ(error_code(client.call(R"({"fn":"commitTrace","session":5})")), "bad_request");
+  EXPECT_EQ(error_code(client.call(R"({"fn":"followTrace","session":"none"})")), "not_found");
+  EXPECT_THAT(client.call(encode(CommitRequest{.session = "x", .deadline_s = 0})),
+              HasSubstr("\"staged\":3"));
+}
+
+// --- hostile clients
+// ------------------------------------------------------------------------------
+
+TEST_F(ServerTest, ASilentClientAndHalfAHeaderDelayNobody) {
+  start();
+  const Client silent = tcp();
+  const Client silent_local = local();
+  const Client half = tcp();
+  half.send_bytes(std::string_view("\x10\x00", 2));
+  expect_served();
+}
+
+TEST_F(ServerTest, ImpossibleLengthsAreAnsweredAndCostNothing) {
+  start();
+  for (const std::int32_t length : {-1, 0, 2147483647, (1 << 20) + 1}) {
+    Client client = tcp();
+    std::string bytes(4, '\0');
+    std::memcpy(bytes.data(), &length, 4);
+    client.send_bytes(bytes);
+    client.send_bytes(std::string(100000, 'x'));  // unread by the server: no reset may follow
+    EXPECT_EQ(error_code(client.receive()), "bad_request") << length;
+    EXPECT_EQ(client.receive(), "");
+  }
+  EXPECT_EQ(counters().malformed, 4U);
+  expect_served();
+}
+
+TEST_F(ServerTest, UnreadableAndUnknownRequestsAreAnsweredAndEndTheConnection) {
+  start();
+  const std::vector<std::pair<std::string, std::string>> requests = {
+      {"garbage", "bad_request"},
+      {"[]", "bad_request"},
+      {"{}", "bad_request"},
+      {R"({"fn":5})", "bad_request"},
+      {R"({"fn":1e999})", "bad_request"},
+      {"{\"fn\":\"\xff\xfe\"}", "bad_request"},
+      {R"({"fn":"getStatus")", "bad_request"},
+      {R"({"fn":"noSuchCall"})", "unknown_method"},
+  };
+  for (const auto& [request, code] : requests) {
+    Client client = tcp();
+    EXPECT_EQ(error_code(client.call(request)), code) << request;
+    EXPECT_EQ(client.receive(), "") << request;
+  }
+  expect_served();
+}
+
+TEST_F(ServerTest, DeepNestingIsRefused) {
+  start();
+  Client client = tcp();
+  const std::string deep = R"({"a":)" + std::string(100000, '[') + std::string(100000, ']') + "}";
+  EXPECT_EQ(error_code(client.call(deep)), "bad_request");
+  expect_served();
+}
+
+TEST_F(ServerTest, HttpGetsAnHttpAnswer) {
+  start();
+  const Client client = tcp();
+  client.send_bytes("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+  const std::string reply = client.receive_raw();
+  EXPECT_THAT(reply, StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+  EXPECT_THAT(reply, HasSubstr("dyno"));
+  const auto body = reply.find("\r\n\r\n");
+  ASSERT_NE(body, std::string::npos);
+  EXPECT_THAT(reply, HasSubstr("Content-Length: " + std::to_string(reply.size() - body - 4)));
+  EXPECT_EQ(counters().http, 1U);
+}
+
+TEST_F(ServerTest, ClientsThatCloseOrResetBeforeTheReplyHarmNobody) {
+  processes_.command_size = 300000;  // a reply that does not fit into the socket at once
+  start();
+  for (int i = 0; i < 50; ++i) {
+    for (const bool reset : {false, true}) {
+      const Client client = tcp();
+      if (reset) client.reset_on_close();
+      client.send(i % 2 == 0 ? R"({"fn":"getStatus"})" : R"({"fn":"listProcesses"})");
+      const Client other = local();
+      other.send(R"({"fn":"listProcesses"})");
+    }
+  }
+  wait_for([](const ServerCounters& seen) { return seen.connections == 0; });
+  expect_served();
+}
+
+TEST_F(ServerTest, AnIncompleteRequestIsToldSoInTime) {
+  options_.request_time = 30ms;
+  start();
+  Client client = tcp();
+  client.send_bytes(encode_frame(R"({"fn":"getStatus"})").substr(0, 10));
+  EXPECT_EQ(error_code(client.receive()), "timed_out");
+  EXPECT_EQ(client.receive(), "");
+  EXPECT_EQ(counters().timed_out, 1U);
+}
+
+TEST_F(ServerTest, IdleConnectionsAreClosed) {
+  options_.idle_time = 30ms;
+  start();
+  Client never = tcp();
+  EXPECT_EQ(never.receive(), "");
+  Client once = local();
+  EXPECT_THAT(once.call(R"({"fn":"daemonStatus"})"), HasSubstr("schema"));
+  EXPECT_EQ(once.receive(), "");
+  EXPECT_EQ(counters().timed_out, 2U);
+}
+
+TEST_F(ServerTest, AReaderThatDoesNotReadItsReplyIsClosed) {
+  options_.request_time = 30ms;
+  processes_.command_size = 8U << 20U;
+  start();
+  const Client client = local();
+  client.send(R"({"fn":"listProcesses"})");
+  wait_for([](const ServerCounters& seen) { return seen.accepted == 1 && seen.connections == 0; });
+  EXPECT_LT(client.receive_raw().size(), 8U << 20U);
+}
+
+TEST_F(ServerTest, LargeRepliesArriveWhole) {
+  processes_.command_size = 8U << 20U;
+  start();
+  Client client = local();
+  EXPECT_GT(client.call(R"({"fn":"listProcesses"})").size(), 8U << 20U);
+  processes_.command_size = 10;
+  EXPECT_THAT(client.call(R"({"fn":"listProcesses"})"), HasSubstr("42"));
+}
+
+TEST_F(ServerTest, ALateAnswerToAClosedConnectionGoesNowhere) {
+  std::promise<void> asked;
+  start();
+  Client client = local();
+  client.send(R"({"fn":"socketDirectory"})");
+  wait_for([](const ServerCounters& seen) { return seen.requests == 1; });
+  on_loop([this] { processes_.late(SocketDirectoryReply{.directory = "/x"}); });
+  EXPECT_THAT(client.receive(), HasSubstr("/x"));
+  on_loop([this] { processes_.late(SocketDirectoryReply{.directory = "/twice"}); });
+  client.send(R"({"fn":"socketDirectory"})");
+  wait_for([](const ServerCounters& seen) { return seen.requests == 2; });
+  client.close();
+  on_loop([this] { processes_.late(SocketDirectoryReply{.directory = "/y"}); });
+  wait_for([](const ServerCounters& seen) { return seen.connections == 0; });
+  expect_served();
+}
+
+TEST_F(ServerTest, DescriptorsCannotBeSentAlong) {
+  start();
+  const Client client = local();
+  const int sent = client.fd();
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  std::string bytes = "x";
+  iovec piece{bytes.data(), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &sent, sizeof sent);
+  const int off = 0;
+  const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::setsockopt(probe.get(), SOL_SOCKET, 83 /* SO_PASSRIGHTS */, &off, sizeof off) != 0) {
+    GTEST_SKIP() << "this kernel has no SO_PASSRIGHTS";
+  }
+  EXPECT_EQ(::sendmsg(client.fd(), &message, MSG_NOSIGNAL), -1);
+  EXPECT_EQ(errno, EPERM);
+}
+
+// --- following
+// ------------------------------------------------------------------------------------
+
+TEST_F(ServerTest, AFollowedTraceStreamsUntilItsLastFrame) {
+  start();
+  Client client = local();
+  EXPECT_THAT(client.call(R"({"fn":"followTrace","session":"s"})"), HasSubstr("\"done\":false"));
+  on_loop(
+      [this] { traces_.on_frame(FollowFrame{.session = "s", .updates = {{}}, .done = false}); });
+  EXPECT_THAT(client.receive(), HasSubstr("\"updates\":[{"));
+  on_loop([this] {
+    const auto sink = traces_.on_frame;
+    sink(FollowFrame{.session = "s", .updates = {}, .done = true});
+    EXPECT_EQ(traces_.ended, 0) << "destroyed inside its own callback";
+    sink(FollowFrame{.session = "late", .updates = {}, .done = false});
+  });
+  EXPECT_THAT(client.receive(), HasSubstr("\"done\":true"));
+  EXPECT_EQ(followings_ended(), 1);
+  EXPECT_THAT(client.call(R"({"fn":"daemonStatus"})"), HasSubstr("uptime"));  // goes on
+}
+
+TEST_F(ServerTest, ATraceThatIsOverIsFollowedByOneFrame) {
+  start();
+  Client client = local();
+  EXPECT_THAT(client.call(R"({"fn":"followTrace","session":"over"})"), HasSubstr("\"done\":true"));
+  EXPECT_THAT(client.call(R"({"fn":"daemonStatus"})"), HasSubstr("uptime"));
+  EXPECT_EQ(followings_ended(), 1);
+}
+
+TEST_F(ServerTest, TheClientsEndEndsTheFollowing) {
+  std::promise<void> ended;
+  traces_.on_ended = [&] { ended.set_value(); };
+  start();
+  Client client = local();
+  EXPECT_THAT(client.call(R"({"fn":"followTrace","session":"s"})"), HasSubstr("done"));
+  client.close();
+  ended.get_future().get();
+  traces_.on_ended = nullptr;
+}
+
+TEST_F(ServerTest, AFurtherRequestWhileFollowingIsRefused) {
+  start();
+  Client client = local();
+  EXPECT_THAT(client.call(R"({"fn":"followTrace","session":"s"})"), HasSubstr("done"));
+  EXPECT_EQ(error_code(client.call(R"({"fn":"daemonStatus"})")), "bad_request");
+  EXPECT_EQ(client.receive(), "");
+  EXPECT_EQ(followings_ended(), 1);
+}
+
+TEST_F(ServerTest, AFollowerThatDoesNotReadIsClosed) {
+  start();
+  Client client = local();
+  EXPECT_THAT(client.call(R"({"fn":"followTrace","session":"s"})"), HasSubstr("done"));
+  on_loop([this] {
+    FollowFrame frame{.session = "s", .updates = {}, .done = false};
+    frame.updates.resize(100);
+    for (int i = 0; i < 1000 && server_->counters().connections > 0; ++i) {
+      if (traces_.on_frame) traces_.on_frame(frame);
+    }
+    EXPECT_EQ(server_->counters().connections, 0U);
+  });
+  EXPECT_EQ(followings_ended(), 1);
+}
+
+TEST_F(ServerTest, TheServersEndEndsFollowings) {
+  start();
+  Client client = local();
+  EXPECT_THAT(client.call(R"({"fn":"followTrace","session":"s"})"), HasSubstr("done"));
+  on_loop([this] { server_.reset(); });
+  EXPECT_EQ(traces_.ended, 1);
+  EXPECT_EQ(client.receive(), "");
+  EXPECT_FALSE(std::filesystem::exists(options_.unix_path));
+}
+
+// --- limits
+// ---------------------------------------------------------------------------------------
+
+TEST_F(ServerTest, ThreeHundredIdleConnectionsAreNoMatter) {
+  start();
+  std::vector<Client> idle;
+  for (int i = 0; i < 300; ++i) idle.push_back(i % 2 == 0 ? tcp() : local());
+  if (::getuid() == 0) {  // root is exempt from the limit per user
+    wait_for([](const ServerCounters& seen) { return seen.connections == 300; });
+  }
+  expect_served();
+}
+
+// Connects as another user, in a process of its own that lives until it is told to end.
+class OtherUser {
+ public:
+  OtherUser(uid_t uid, const std::function<void()>& work) {
+    std::array<int, 2> done{};
+    std::array<int, 2> go{};
+    EXPECT_EQ(::pipe2(done.data(), O_CLOEXEC), 0);
+    EXPECT_EQ(::pipe2(go.data(), O_CLOEXEC), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::close(go[1]);
+      if (::setresuid(uid, uid, uid) != 0) ::_exit(100);
+      work();
+      char byte = 0;
+      if (::write(done[1], &byte, 1) != 1) ::_exit(101);
+      static_cast<void>(::read(go[0], &byte, 1));
+      ::_exit(0);
+    }
+    ::close(done[1]);
+    ::close(go[0]);
+    go_ = UniqueFd(go[1]);
+    const UniqueFd ready(done[0]);
+    char byte = 0;
+    EXPECT_EQ(::read(ready.get(), &byte, 1), 1);
+  }
+  ~OtherUser() { end(); }
+  void end() {
+    if (!go_.valid()) return;
+    go_.reset();
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+ private:
+  pid_t pid_ = -1;
+  UniqueFd go_;
+};
+
+TEST_F(ServerTest, AUserIsHeldToItsLimitOverBothTransportsAndRootIsNot) {
+  if (::getuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  options_.max_connections_per_uid = 5;
+  start();
+  std::vector<Client> held;
+  std::vector<std::string> ends(2);
+  const std::string results = directory_ + "/results";
+  ASSERT_EQ(::mkdir(results.c_str(), 0777), 0);
+  ::chmod(results.c_str(), 0777);
+  OtherUser other(23456, [&] {
+    for (int i = 0; i < 5; ++i) held.push_back(i % 2 == 0 ? tcp() : local());
+    Client last = local();
+    const std::string reply = last.receive();
+    const UniqueFd file(::open((results + "/reply").c_str(), O_CREAT | O_WRONLY, 0666));
+    static_cast<void>(write_all(file.get(), reply));
+  });
+  const auto reply = read_file(results + "/reply", 10000);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(error_code(*reply), "exhausted");
+  EXPECT_EQ(counters().over_limit, 1U);
+  for (int i = 0; i < 10; ++i) held.push_back(tcp());  // root
+  wait_for([](const ServerCounters& seen) { return seen.connections == 15; });
+  other.end();
+  wait_for([](const ServerCounters& seen) { return seen.connections == 10; });
+}
+
+TEST_F(ServerTest, AtTheLimitTheHeaviestUserGivesWay) {
+  if (::getuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  options_.max_connections = 8;
+  options_.max_connections_per_uid = 100;
+  start();
+  std::vector<Client> held;
+  const OtherUser heavy(23456, [&] {
+    for (int i = 0; i < 8; ++i) held.push_back(local());
+    // Until all were accepted: the last one's answer comes after them.
+    static_cast<void>(held.back().call(R"({"fn":"daemonStatus"})"));
+  });
+  EXPECT_EQ(counters().connections, 8U);
+  Client mine = local();
+  EXPECT_THAT(mine.call(R"({"fn":"daemonStatus"})"), HasSubstr("uptime"));
+  EXPECT_EQ(counters().connections, 8U);
+  EXPECT_EQ(counters().over_limit, 1U);
+}
+
+TEST_F(ServerTest, WithoutDescriptorsConnectionsAreTurnedAwayInsteadOfSpinning) {
+  start();
+  expect_served();
+  Client early = local();
+  // New descriptors fail from here on, in the server as well.
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  std::vector<Client> waiting;
+  for (int i = 0; i < 3; ++i) {
+    waiting.emplace_back(UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+  }
+  std::vector<UniqueFd> fill;
+  rlimit low = before;
+  low.rlim_cur = 64 + static_cast<rlim_t>(waiting.back().fd());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  for (;;) {
+    UniqueFd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!fd.valid()) break;
+    fill.push_back(std::move(fd));
+  }
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, options_.unix_path.data(), options_.unix_path.size());
+  for (Client& client : waiting) {
+    ASSERT_EQ(::connect(client.fd(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(error_code(client.receive()), "exhausted");
+  }
+  EXPECT_THAT(early.call(R"({"fn":"daemonStatus"})"), HasSubstr("uptime"));
+  fill.clear();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  expect_served();
+}
+
+// --- identity
+// -------------------------------------------------------------------------------------
+
+TEST_F(ServerTest, ACallerIsKnownOverEachTransport) {
+  start();
+  EXPECT_THAT(tcp().call(R"({"fn":"listProcesses"})"), HasSubstr("42"));
+  EXPECT_THAT(local().call(R"({"fn":"listProcesses"})"), HasSubstr("42"));
+  Client v6 = Client::tcp(port_, true);
+  if (v6.connected()) {
+    EXPECT_THAT(v6.call(R"({"fn":"listProcesses"})"), HasSubstr("42"));
+  }
+  ASSERT_GE(processes_.callers.size(), 2U);
+  EXPECT_EQ(processes_.callers[0].via, "tcp");
+  EXPECT_EQ(processes_.callers[1].via, "unix");
+  for (const Caller& caller : processes_.callers) EXPECT_EQ(caller.tenant.uid.value, ::getuid());
+}
+
+TEST_F(ServerTest, AClosedClientIsNotRoot) {
+  // Resolved while open, gone before the method could act.
+  resolver_.hold = true;
+  std::promise<void> held;
+  resolver_.on_held = [&] { held.set_value(); };
+  start();
+  Client client = tcp();
+  client.send(R"({"fn":"setKinetOnDemandRequest","config":"A=1","pids":[0]})");
+  held.get_future().get();
+  resolver_.on_held = nullptr;
+  client.close();
+  on_loop([this] { resolver_.held.at(0)(); });
+  resolver_.hold = false;
+
+  // Gone before it was even looked up.
+  for (int i = 0; i < 20; ++i) {
+    on_loop([&] {  // the loop is busy while the client comes and goes
+      const Client hasty = tcp();
+      hasty.send(R"({"fn":"setKinetOnDemandRequest","config":"A=1","pids":[0]})");
+    });
+  }
+  wait_for([](const ServerCounters& seen) { return seen.accepted == 21 && seen.connections == 0; });
+  EXPECT_THAT(traces_.requests, IsEmpty());
+  EXPECT_EQ(counters().not_identified, 21U);
+}
+
+TEST_F(ServerTest, AnotherUserIsThatUserAndNobodyAfterItsEnd) {
+  if (::getuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  resolver_.hold = true;
+  start();
+  OtherUser other(23456, [&] {
+    for (const auto& client :
+         {std::make_shared<Client>(local()), std::make_shared<Client>(tcp())}) {
+      client->send(R"({"fn":"listProcesses"})");
+      static std::vector<std::shared_ptr<Client>> open;
+      open.push_back(client);
+    }
+  });
+  wait_for([](const ServerCounters& seen) { return seen.requests == 2; });
+  on_loop([this] { resolver_.held.at(0)(); });
+  on_loop([this] { resolver_.held.at(1)(); });
+  ASSERT_EQ(processes_.callers.size(), 2U);
+  for (const Caller& caller : processes_.callers) EXPECT_EQ(caller.tenant.uid.value, 23456U);
+  other.end();
+
+  OtherUser gone(23456, [&] {
+    for (const auto& client :
+         {std::make_shared<Client>(local()), std::make_shared<Client>(tcp())}) {
+      client->send(R"({"fn":"listProcesses"})");
+      static std::vector<std::shared_ptr<Client>> open;
+      open.push_back(client);
+    }
+  });
+  wait_for([](const ServerCounters& seen) { return seen.requests == 4; });
+  gone.end();
+  on_loop([this] { resolver_.held.at(2)(); });
+  on_loop([this] { resolver_.held.at(3)(); });
+  EXPECT_EQ(processes_.callers.size(), 2U);
+  EXPECT_EQ(counters().not_identified, 2U);
+}
+
+TEST_F(ServerTest, LoopbackIdentityCanBeSwitchedOff) {
+  options_.loopback_identity = false;
+  start();
+  Client client = tcp();
+  EXPECT_EQ(error_code(client.call(R"({"fn":"listProcesses"})")), "not_identified");
+  EXPECT_THAT(client.call(R"({"fn":"daemonStatus"})"), HasSubstr("uptime"));
+  EXPECT_THAT(local().call(R"({"fn":"listProcesses"})"), HasSubstr("42"));
+  EXPECT_EQ(resolver_.asked, 1);
+}
+
+TEST_F(ServerTest, RootOverTcpCanBeSwitchedOff) {
+  if (::getuid() != 0) GTEST_SKIP() << "needs root";
+  options_.loopback_root = false;
+  start();
+  const std::string reply = tcp().call(R"({"fn":"listProcesses"})");
+  EXPECT_EQ(error_code(reply), "denied");
+  EXPECT_THAT(reply, HasSubstr("unix socket"));
+  EXPECT_THAT(local().call(R"({"fn":"listProcesses"})"), HasSubstr("42"));
+}
+
+TEST_F(ServerTest, TheResolversRefusalIsTheAnswer) {
+  resolver_.refusal = Error{ErrorKind::denied, "held by two users"};
+  start();
+  const std::string reply = tcp().call(R"({"fn":"listProcesses"})");
+  EXPECT_EQ(error_code(reply), "denied");
+  EXPECT_THAT(reply, HasSubstr("held by two users"));
+}
+
+TEST_F(ServerTest, AUnixCallerIsResolvedOnceForItsConnection) {
+  start();
+  Client client = local();
+  for (int i = 0; i < 3; ++i) static_cast<void>(client.call(R"({"fn":"listProcesses"})"));
+  EXPECT_EQ(resolver_.asked, 1);
+  Client other = tcp();
+  for (int i = 0; i < 3; ++i) static_cast<void>(other.call(R"({"fn":"listProcesses"})"));
+  EXPECT_EQ(resolver_.asked, 4) << "a TCP socket's holder may change";
+}
+
+// --- listening
+// ------------------------------------------------------------------------------------
+
+TEST_F(ServerTest, ListensOnBothLoopbacksAndTheSocketForEverybody) {
+  start();
+  const auto listening = server_->listening();
+  ASSERT_GE(listening.size(), 2U);
+  EXPECT_EQ(listening[0].name, "unix:" + options_.unix_path);
+  EXPECT_EQ(listening[1].name, "tcp:127.0.0.1:" + std::to_string(port_));
+  for (const auto& one : listening) EXPECT_TRUE(one.up) << one.name << ": " << one.problem;
+  struct stat status{};
+  ASSERT_EQ(::stat(options_.unix_path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0666U);
+}
+
+TEST_F(ServerTest, AStaleSocketIsReplacedALiveOneIsLeftAlone) {
+  {
+    const UniqueFd stale(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, options_.unix_path.data(), options_.unix_path.size());
+    ASSERT_EQ(::bind(stale.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  start();
+  EXPECT_TRUE(server_->listening().at(0).up);
+  ServerOptions same = options_;
+  same.tcp_port = port_;
+  on_loop([&] {
+    auto second = Server::start(
+        loop_, *log_, same, Services{.status = status_, .processes = processes_, .traces = traces_},
+        resolver_);
+    const auto listening = second->listening();
+    EXPECT_FALSE(listening.at(0).up);
+    EXPECT_THAT(listening.at(0).problem, HasSubstr("pid " + std::to_string(::getpid())));
+    EXPECT_FALSE(listening.at(1).up);
+    EXPECT_THAT(listening.at(1).problem, HasSubstr("taken"));
+    second.reset();
+  });
+  expect_served();  // the first one's socket is still there
+}
+
+TEST_F(ServerTest, AFileInTheWayIsLeftAlone) {
+  const UniqueFd file(::open(options_.unix_path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  start();
+  EXPECT_FALSE(server_->listening().at(0).up);
+  EXPECT_THAT(server_->listening().at(0).problem, HasSubstr("no socket"));
+  EXPECT_EQ(tcp().call(R"({"fn":"getStatus"})"), R"({"status":1})");
+  on_loop([this] { server_.reset(); });
+  EXPECT_TRUE(std::filesystem::exists(options_.unix_path));
+}
+
+TEST_F(ServerTest, BeyondLoopbackNeedsAChoice) {
+  options_.tcp_address = "0.0.0.0";
+  start();
+  ASSERT_EQ(server_->listening().size(), 2U);
+  EXPECT_FALSE(server_->listening()[1].up);
+  EXPECT_THAT(server_->listening()[1].problem, HasSubstr("--rpc_auth=none"));
+  EXPECT_THAT(local().call(R"({"fn":"daemonStatus"})"), HasSubstr("uptime"));
+}
+
+TEST_F(ServerTest, WithAuthNoneLoopbackIsStillIdentified) {
+  options_.tcp_address = "0.0.0.0";
+  options_.auth = RpcAuth::none;
+  start();
+  EXPECT_THAT(tcp().call(R"({"fn":"listProcesses"})"), HasSubstr("42"));
+}
+
+}  // namespace
+}  // namespace dynolog::rpc
