@@ -12,10 +12,10 @@ namespace dynolog {
 
 struct Event {
   WallTime time{};
-  std::string kind;     // "trace.written": dotted, our own words
-  std::string subject;  // what it is about: "pid 4711", "gpu 3"
-  std::string text;     // a sentence
-  std::vector<std::pair<std::string, std::string>> fields;
+  std::string kind{};     // "trace.written": dotted, our own words
+  std::string subject{};  // what it is about: "pid 4711", "gpu 3"
+  std::string text{};     // a sentence
+  std::vector<std::pair<std::string, std::string>> fields{};
 };
 
 }  // namespace dynolog

@@ -33,7 +33,7 @@ enum class NoIncrease : std::uint8_t {
 [[nodiscard]] std::string_view to_string(NoIncrease reason);
 
 struct RateRules {
-  CounterTraits counter;
+  CounterTraits counter{};
   Nanoseconds shortest = Milliseconds(1);
   Nanoseconds longest = std::chrono::minutes(10);
 };

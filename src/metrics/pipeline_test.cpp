@@ -1,0 +1,112 @@
+// The pipeline's thread, its timer and its event queue.
+#include "metrics/pipeline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <thread>
+
+#include "metrics/event_queue.h"
+#include "metrics/tick_timer.h"
+#include "testing/capturing_log.h"
+
+namespace dynolog {
+namespace {
+
+using std::chrono::seconds;
+
+class PromisingSink final : public Sink {
+ public:
+  struct Seen {
+    std::promise<std::thread::id> first_frame;
+    std::promise<std::string> first_event;
+    int frames = 0;
+    int events = 0;
+  };
+  explicit PromisingSink(Seen& seen) : seen_(seen) {}
+  [[nodiscard]] std::string_view name() const override { return "promising"; }
+  [[nodiscard]] Status consume(const Frame&) override {
+    if (seen_.frames++ == 0) seen_.first_frame.set_value(std::this_thread::get_id());
+    return {};
+  }
+  [[nodiscard]] Status consume(const Event& event) override {
+    if (seen_.events++ == 0) seen_.first_event.set_value(event.kind);
+    return {};
+  }
+
+ private:
+  Seen& seen_;
+};
+
+class PipelineTest : public testing::Test {
+ protected:
+  std::unique_ptr<Pipeline> start(seconds interval) {
+    std::vector<std::unique_ptr<Sink>> sinks;
+    sinks.push_back(std::make_unique<PromisingSink>(seen_));
+    PipelineOptions options;
+    options.interval = interval;
+    auto pipeline = Pipeline::start(options, {}, std::move(sinks), clock_, log_);
+    return pipeline ? std::move(*pipeline) : nullptr;
+  }
+
+  SystemClock clock_;
+  CapturingLog log_;
+  PromisingSink::Seen seen_;
+};
+
+TEST_F(PipelineTest, TicksAtOnceOnAThreadOfItsOwn) {
+  const auto pipeline = start(seconds(3600));
+  ASSERT_TRUE(pipeline);
+  EXPECT_NE(seen_.first_frame.get_future().get(), std::this_thread::get_id());
+}
+
+TEST_F(PipelineTest, AnEventIsDeliveredWithoutWaitingForATick) {
+  const auto pipeline = start(seconds(3600));
+  pipeline->publish(Event{.kind = "trace.written"});
+  EXPECT_EQ(seen_.first_event.get_future().get(), "trace.written");
+}
+
+TEST_F(PipelineTest, EndsAtOnceAndDeliversWhatWasPublished) {
+  auto pipeline = start(seconds(3600));
+  for (int i = 0; i < 100; ++i) pipeline->publish(Event{.kind = "k"});
+  pipeline.reset();  // hangs, and the test times out, if it waited for a tick
+  EXPECT_EQ(seen_.events, 100);
+}
+
+TEST_F(PipelineTest, StatesAreReadableFromAnyThread) {
+  const auto pipeline = start(seconds(1));
+  seen_.first_frame.get_future().wait();
+  const auto states = pipeline->states();
+  ASSERT_EQ(states.size(), 1U);
+  EXPECT_EQ(states[0].name, "promising");
+  EXPECT_EQ(states[0].kind, "sink");
+}
+
+TEST_F(PipelineTest, RefusesAnIntervalUnderASecond) { EXPECT_FALSE(start(seconds(0))); }
+
+TEST(TickTimer, AlignsToWholeMultiples) {
+  const auto at = [](long long ms) { return WallTime(Milliseconds(ms)); };
+  EXPECT_EQ(next_tick(at(1000), seconds(1)), at(2000));
+  EXPECT_EQ(next_tick(at(1999), seconds(1)), at(2000));
+  EXPECT_EQ(next_tick(at(61'500), seconds(60)), at(120'000));
+  EXPECT_EQ(next_tick(at(120'000), seconds(60)), at(180'000));
+}
+
+TEST(TickTimer, NothingIsDueBeforeTheFirstTick) {
+  auto timer = TickTimer::create(seconds(3600));
+  ASSERT_TRUE(timer);
+  EXPECT_EQ(timer->take(), 0U);
+}
+
+TEST(EventQueue, TheOldestGoFirst) {
+  EventQueue queue(2);
+  for (const char* kind : {"a", "b", "c"}) queue.push(Event{.kind = kind});
+  EXPECT_EQ(queue.dropped(), 1U);
+  EXPECT_EQ(queue.pop()->kind, "b");
+  EXPECT_EQ(queue.pop()->kind, "c");
+  EXPECT_FALSE(queue.pop());
+}
+
+}  // namespace
+}  // namespace dynolog
