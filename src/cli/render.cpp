@@ -248,6 +248,19 @@ std::string render_live(const std::vector<rpc::TraceUpdate>& updates, std::size_
   return table.text(columns) + cut(last, columns) + "\n";
 }
 
+std::string cancel_text(const rpc::CancelReply& reply) {
+  std::string text =
+      fmt::format("withdrawn from {} process{} before {} took the request", reply.withdrawn,
+                  reply.withdrawn == 1 ? "" : "es", reply.withdrawn == 1 ? "it" : "they");
+  if (!reply.beyond_recall.empty()) {
+    text += fmt::format(
+        "; cannot be recalled, since the process has it already (it runs to its end, and its file "
+        "may still appear): pid {}",
+        fmt::join(reply.beyond_recall, ", "));
+  }
+  return text;
+}
+
 std::string render_summary(const TraceOutcome& outcome) {
   Table table({{"RANK"},
                {"PID", Align::right},

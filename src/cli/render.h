@@ -25,6 +25,8 @@ namespace dynolog {
 // A table of at most `rows` lines, each at most `columns` wide; ended processes give way first.
 [[nodiscard]] std::string render_live(const std::vector<rpc::TraceUpdate>& updates,
                                       std::size_t rows, std::size_t columns);
+// "withdrawn from 2 processes; pids 5, 6 had the configuration already ..."
+[[nodiscard]] std::string cancel_text(const rpc::CancelReply& reply);
 [[nodiscard]] std::string render_summary(const TraceOutcome& outcome);
 
 // The session's result as JSON text: {"schema": 1, "session", "exit_code", "coverage", "planned",

@@ -157,6 +157,15 @@ Result<std::string> decode_legacy_version(std::string_view text) {
   return string_of(**object, "version");
 }
 
+Result<bool> decode_legacy_bool_status(std::string_view text) {
+  const auto object = parse_object(text);
+  if (!object) return std::unexpected(object.error());
+  const auto found = (*object)->find("status");
+  if (found == (*object)->end()) return missing("status");
+  if (!found->is_boolean()) return wrong("status", "true or false");
+  return found->get<bool>();
+}
+
 Result<std::int64_t> decode_legacy_pause_seconds(std::string_view text) {
   const auto object = parse_object(text);
   if (!object) return std::unexpected(object.error());

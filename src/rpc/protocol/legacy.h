@@ -36,6 +36,7 @@ struct LegacyTraceReply {
 [[nodiscard]] Result<LegacyTraceReply> decode_legacy_trace_reply(std::string_view text);
 [[nodiscard]] Result<std::int64_t> decode_legacy_status(std::string_view text);
 [[nodiscard]] Result<std::string> decode_legacy_version(std::string_view text);
+[[nodiscard]] Result<bool> decode_legacy_bool_status(std::string_view text);  // {"status":true}
 
 // dcgmProfPause: kind not_found without duration_s, invalid with a wrong type.
 [[nodiscard]] Result<std::int64_t> decode_legacy_pause_seconds(std::string_view text);

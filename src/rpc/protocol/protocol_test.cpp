@@ -323,6 +323,9 @@ TEST(Legacy, RepliesReadBack) {
 }
 
 TEST(Legacy, Pause) {
+  EXPECT_TRUE(*decode_legacy_bool_status(encode_legacy_bool_status(true)));
+  EXPECT_FALSE(*decode_legacy_bool_status(encode_legacy_bool_status(false)));
+  EXPECT_FALSE(decode_legacy_bool_status(encode_legacy_failed("")));
   EXPECT_EQ(*decode_legacy_pause_seconds(encode_legacy_pause(300)), 300);
   EXPECT_EQ(decode_legacy_pause_seconds(R"({"fn":"dcgmProfPause"})").error().kind,
             ErrorKind::not_found);

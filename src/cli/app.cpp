@@ -1,0 +1,175 @@
+// CLI11 does the parsing; spellings with underscores and suggestions are added here.
+#include "cli/app.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <set>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "base/text.h"
+#include "base/version.h"
+#include "cli/command.h"
+
+namespace dynolog {
+namespace {
+
+constexpr const char* kDescription =
+    "Asks the dynolog daemon of a host: how it is, which PyTorch processes run there, and to "
+    "trace\n"
+    "them. A job can be traced when KINETO_USE_DAEMON=1 was set as it started: eval \"$(dyno "
+    "env)\".";
+constexpr const char* kFooter = R"(
+Which daemon is asked: --hostname or --port means TCP; --run-dir means the daemon of that directory;
+otherwise your own ($XDG_RUNTIME_DIR/dynolog, /tmp/dynolog-UID), then the system's (/run/dynolog).
+
+Examples:
+  dyno ps                                   which processes can be traced
+  dyno gputrace --log-file /tmp/t.json      trace all of your own
+  dyno --hostname node7 status
+  dyno help gputrace
+
+Exit codes: 0 done, 2 usage, 3 nothing matched, 4 some or all failed, 5 deadline, 6 no daemon,
+7 refused, 8 written but not checked.)";
+
+std::set<std::string> long_names(const CLI::App& root) {
+  std::set<std::string> names;
+  const auto collect = [&names](const CLI::App& app) {
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) names.insert(name);
+    }
+  };
+  collect(root);
+  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
+    collect(*command);
+  }
+  return names;
+}
+
+// "--log_file=x" is "--log-file=x"; values are left alone.
+std::string with_dashes(const std::string& argument, const std::set<std::string>& names) {
+  if (!argument.starts_with("--")) return argument;
+  const auto end = std::min(argument.find('='), argument.size());
+  std::string name = argument.substr(2, end - 2);
+  std::ranges::replace(name, '_', '-');
+  return names.contains(name) ? "--" + name + argument.substr(end) : argument;
+}
+
+std::string suggestion(const CLI::App& root, const std::vector<std::string>& arguments,
+                       const std::set<std::string>& names) {
+  std::vector<std::string> candidates;
+  for (const std::string& name : names) candidates.push_back("--" + name);
+  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
+    candidates.push_back(command->get_name());
+  }
+  for (const std::string& argument : arguments) {
+    const std::string word = argument.substr(0, argument.find('='));
+    if (std::ranges::find(candidates, word) != candidates.end()) continue;
+    const std::string near = nearest(word, candidates);
+    if (!near.empty()) return fmt::format(" Did you mean {}?", near);
+  }
+  return "";
+}
+
+void add_global_options(CLI::App& root, GlobalOptions& global) {
+  root.add_option("--hostname,--host", global.hostname, "Host whose daemon is asked, over TCP");
+  root.add_option("--port", global.port, "Its port (1778); alone: TCP on this host")
+      ->check(CLI::Range(1, 65535));
+  root.add_option("--run-dir", global.run_dir, "Run directory of the daemon to ask");
+  root.add_option("--timeout", global.timeout_s, "Seconds that an answer may take")
+      ->check(CLI::Range(0.01, 86400.0))
+      ->capture_default_str();
+  root.add_flag("--json", global.json, "Data as JSON on stdout, all else on stderr");
+  root.add_flag("--verbose,-v", global.verbose, "Say which daemon is asked");
+  root.set_version_flag("--version", fmt::format("dyno {}", kVersion));
+}
+
+struct Declared {
+  CLI::App* app = nullptr;
+  std::unique_ptr<Command> command;
+};
+
+std::vector<Declared> add_commands(CLI::App& root) {
+  std::vector<Declared> commands;
+  for (const CommandEntry& entry : all_commands()) {
+    CLI::App* app = root.add_subcommand(std::string(entry.name));
+    if (!entry.alias.empty()) app->alias(std::string(entry.alias));
+    app->fallthrough();
+    commands.push_back({app, entry.make(*app)});
+  }
+  return commands;
+}
+
+std::string list_of_commands() {
+  std::string text = "\nCommands:\n";
+  for (const CommandEntry& entry : all_commands()) {
+    const std::string names = entry.alias.empty() ? std::string(entry.name)
+                                                  : fmt::format("{}, {}", entry.name, entry.alias);
+    text += fmt::format("  {:<20}{}\n", names, entry.summary);
+  }
+  return text;
+}
+
+// Subcommands are listed by our own table, since CLI11 would print their whole descriptions.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(40); }
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode /*mode*/) const override {
+    return app->get_parent() == nullptr ? list_of_commands() : "";
+  }
+  // Ranges are for error messages; help shows kind and default.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_items_expected_max() == 0) return "";
+    const std::string kind = option->get_type_name();
+    const std::string preset = option->get_default_str();
+    return " " + kind.substr(0, kind.find(':')) + (preset.empty() ? "" : "=" + preset);
+  }
+};
+
+ExitCode wrong_usage(const World& world, const CLI::App& root, const CLI::ParseError& error,
+                     const std::vector<std::string>& arguments) {
+  world.err << fmt::format(
+      "dyno: {}.{} See dyno{} --help\n", clean_text(error.what(), 300),
+      suggestion(root, arguments, long_names(root)),
+      root.get_subcommands().empty() ? "" : " " + root.get_subcommands().front()->get_name());
+  return ExitCode::usage;
+}
+
+}  // namespace
+
+ExitCode run_dyno(const World& world, std::vector<std::string> arguments) {
+  CLI::App root(kDescription, "dyno");
+  root.footer(kFooter);
+  root.formatter(std::make_shared<HelpFormatter>());
+  GlobalOptions global;
+  add_global_options(root, global);
+  const std::vector<Declared> commands = add_commands(root);
+  root.require_subcommand(0, 1);
+  const auto names = long_names(root);
+  for (std::string& argument : arguments) argument = with_dashes(argument, names);
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    root.parse(std::move(reversed));
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = root.get_subcommands();
+    world.out << (chosen.empty() ? root.help() : chosen.front()->help(root.get_name()));
+    return ExitCode::ok;
+  } catch (const CLI::CallForVersion& version) {
+    world.out << version.what() << "\n";
+    return ExitCode::ok;
+  } catch (const CLI::ParseError& error) {
+    return wrong_usage(world, root, error, arguments);
+  }
+  for (const Declared& declared : commands) {
+    if (declared.app->parsed()) return declared.command->run(world, global);
+  }
+  world.err << root.help();
+  return ExitCode::usage;
+}
+
+}  // namespace dynolog

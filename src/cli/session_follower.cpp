@@ -1,0 +1,147 @@
+// The stream of a session's states, over broken connections, to its end or to Ctrl-C.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+#include <unordered_map>
+
+#include "cli/render.h"
+#include "cli/trace_run.h"
+#include "rpc/protocol/codec.h"
+
+namespace dynolog {
+namespace {
+
+constexpr Nanoseconds kFirstPause = Milliseconds(100);
+constexpr Nanoseconds kLongestPause = Milliseconds(2000);
+
+auto seen_of(const rpc::TraceUpdate& update) {
+  return std::tie(update.state, update.sentence, update.file, update.ended, update.checked);
+}
+
+// The changed ones; those that are new go to the end.
+std::vector<rpc::TraceUpdate> merge(const std::vector<rpc::TraceUpdate>& from,
+                                    std::vector<rpc::TraceUpdate>& into) {
+  std::unordered_map<std::int64_t, std::size_t> places;
+  for (std::size_t i = 0; i < into.size(); ++i) places.emplace(into[i].pid, i);
+  std::vector<rpc::TraceUpdate> changed;
+  for (const rpc::TraceUpdate& update : from) {
+    const auto [place, is_new] = places.emplace(update.pid, into.size());
+    if (is_new) into.emplace_back();
+    rpc::TraceUpdate& known = into[place->second];
+    if (is_new || seen_of(known) != seen_of(update)) changed.push_back(update);
+    known = update;
+  }
+  return changed;
+}
+
+void drain(int fd) {
+  std::array<char, 128> one;  // a signalfd_siginfo
+  (void)!::read(fd, one.data(), one.size());
+}
+
+}  // namespace
+
+SessionFollower::SessionFollower(Client& client, std::string session, MonotonicTime committed,
+                                 double deadline_s, int interrupt_fd)
+    : client_(client),
+      session_(std::move(session)),
+      committed_(committed),
+      deadline_s_(deadline_s),
+      interrupt_fd_(interrupt_fd),
+      screen_(client.world()) {
+  client_.interrupted_by(interrupt_fd);
+}
+
+bool SessionFollower::past_deadline() const {
+  const auto passed = client_.world().clock.monotonic() - committed_;
+  return deadline_s_ > 0 && passed >= Milliseconds(std::llround(deadline_s_ * 1000));
+}
+
+CallResult<void> SessionFollower::follow(TraceOutcome& outcome) {
+  std::optional<MonotonicTime> until;  // the daemon keeps the deadline; this is for one that hangs
+  if (deadline_s_ > 0) {
+    until =
+        committed_ + Milliseconds(std::llround((deadline_s_ + client_.options().timeout_s) * 1000));
+  }
+  auto text = client_.call(rpc::encode_request("followTrace", rpc::SessionRequest{session_}));
+  while (true) {
+    if (!text) {
+      CallFailure failure = std::move(text.error());
+      if (failure.kind == CallFailureKind::interrupted) {
+        outcome.interrupted = true;
+        cancel();
+        return {};
+      }
+      if (past_deadline() && failure.kind != CallFailureKind::from_daemon) {
+        outcome.deadline_passed = true;
+        return {};
+      }
+      if (failure.kind != CallFailureKind::closed) return std::unexpected(std::move(failure));
+      text = follow_again(failure);
+      if (!text && text.error().kind != CallFailureKind::interrupted) {
+        return std::unexpected(std::move(text.error()));
+      }
+      continue;
+    }
+    const auto done = take(*text, outcome);
+    if (!done) return std::unexpected(done.error());
+    if (*done) return {};
+    text = client_.next_frame(until);
+  }
+}
+
+// True when that was the last frame.
+CallResult<bool> SessionFollower::take(const std::string& text, TraceOutcome& outcome) {
+  const auto frame = client_.decoded<rpc::FollowFrame>(text, rpc::decode_follow_frame);
+  if (!frame) return std::unexpected(frame.error());
+  const auto changed = merge(frame->updates, outcome.updates);
+  if (!changed.empty()) screen_.show(outcome.updates, changed);
+  for (const rpc::TraceUpdate& update : changed) {
+    outcome.deadline_passed |= update.state == "timed_out" && past_deadline();
+  }
+  return frame->done;
+}
+
+// The daemon may have been restarted: it knows its sessions from its journal.
+CallResult<std::string> SessionFollower::follow_again(const CallFailure& failure) {
+  const World& world = client_.world();
+  screen_.say(failure.error.message + "; trying to follow the session again");
+  const MonotonicTime give_up = world.clock.monotonic() + world.reconnect_for;
+  Nanoseconds pause = kFirstPause;
+  while (true) {
+    client_.disconnect();
+    auto text = client_.call(rpc::encode_request("followTrace", rpc::SessionRequest{session_}));
+    const bool again = !text && (text.error().kind == CallFailureKind::no_daemon ||
+                                 text.error().kind == CallFailureKind::closed);
+    if (text) screen_.say("following session " + session_ + " again");
+    if (!again || world.clock.monotonic() >= give_up) return text;
+    if (wait_interruptibly(interrupt_fd_, world.clock,
+                           std::min(give_up, world.clock.monotonic() + pause))) {
+      return std::unexpected(
+          CallFailure{CallFailureKind::interrupted, {ErrorKind::failed, "interrupted"}});
+    }
+    pause = std::min(pause * 2, kLongestPause);
+  }
+}
+
+// On a connection of its own, since the first one streams. A second Ctrl-C ends the waiting.
+void SessionFollower::cancel() {
+  drain(interrupt_fd_);
+  screen_.say("interrupted: cancelling (once more to leave at once)");
+  Client second(client_.world(), client_.options());
+  second.interrupted_by(interrupt_fd_);
+  const auto reply = second.ask<rpc::CancelReply>(
+      rpc::encode_request("cancelTrace", rpc::SessionRequest{session_}), rpc::decode_cancel_reply);
+  if (!reply) {
+    screen_.say("not cancelled: " + reply.error().error.message);
+    screen_.say("later: dyno gputrace --cancel " + session_);
+    return;
+  }
+  screen_.say(cancel_text(*reply));
+}
+
+}  // namespace dynolog

@@ -1,0 +1,57 @@
+// What `dyno gputrace` was asked for on the command line, and the request that it becomes. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "rpc/protocol/legacy.h"
+#include "rpc/protocol/messages.h"
+
+namespace dynolog {
+
+struct GputraceOptions {
+  std::string job_id = "0";
+  std::string pids = "0";
+  std::string ranks;
+  std::optional<std::string> user;
+  std::optional<std::string> command;
+  bool all = false;
+  std::int64_t process_limit = 0;
+  std::string log_file;
+  std::int64_t duration_ms = 500;
+  std::int64_t iterations = -1;
+  std::int64_t start_time_ms = 0;
+  std::int64_t iteration_roundup = 1;
+  std::optional<std::int64_t> warmup_s;
+  bool record_shapes = false;
+  bool profile_memory = false;
+  bool with_stacks = false;
+  bool with_flops = false;
+  bool with_modules = false;
+  std::vector<std::string> set;
+  bool wait = true;
+  double deadline_s = 0;
+  std::string follow;
+  std::string cancel;
+};
+
+// "12,34" -> {12, 34}; "0" or "" -> {}: every process.
+[[nodiscard]] Result<std::vector<std::int64_t>> parse_pids(std::string_view text);
+// "0,2,4-7" -> {0, 2, 4, 5, 6, 7}.
+[[nodiscard]] Result<std::vector<int>> parse_ranks(std::string_view text);
+
+// A relative --log-file is taken from `working_directory`; "" is left for the caller to fill in.
+[[nodiscard]] Result<rpc::PrepareRequest> prepare_request(const GputraceOptions& options,
+                                                          const std::string& working_directory);
+
+// For a daemon that only knows the existing call: Kineto's text as existing clients write it. An
+// error (invalid) names what that call cannot express.
+[[nodiscard]] Result<rpc::LegacyTraceRequest> legacy_request(const rpc::PrepareRequest& request);
+// Where the existing clients say that the trace of a process lies.
+[[nodiscard]] std::string legacy_file_name(std::string_view log_file, std::int64_t pid);
+
+}  // namespace dynolog
