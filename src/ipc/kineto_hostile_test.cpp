@@ -1,0 +1,276 @@
+// The real thread against what hostile, broken and unlucky clients send. Whatever it is, others are
+// served on.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/un.h>
+
+#include <cstring>
+
+#include "ipc/kineto_thread_test_support.h"
+#include "ipc/kineto_wire.h"
+
+namespace dynolog {
+namespace {
+
+class KinetoHostileTest : public KinetoThreadTest {
+ protected:
+  std::string header(std::uint64_t size, std::string_view type) {
+    std::string bytes(40, '\0');
+    std::memcpy(bytes.data(), &size, sizeof size);
+    std::memcpy(bytes.data() + 8, type.data(), type.size());
+    return bytes;
+  }
+  // A well-behaved client is answered, and so everything sent before has been worked off.
+  void expect_served() {
+    auto client = open_client();
+    EXPECT_EQ(ask(client).would_terminate, "");
+  }
+};
+
+TEST_F(KinetoHostileTest, DropsAndCountsEveryMalformedDatagram) {
+  start();
+  auto hostile = open_client();
+  const std::string body(16, '\1');
+  std::string bad_count = kineto_poll_datagram(3, 0, {1});
+  std::vector<std::string> datagrams = {"",
+                                        "x",
+                                        std::string(8, '\0'),
+                                        header(1ULL << 63U, "ctxt") + body,
+                                        header(~0ULL, "req") + body,
+                                        header(1ULL << 60U, "req") + body,
+                                        header(1ULL << 30U, "ctxt") + body,
+                                        header(100, "ctxt") + body,
+                                        header(4, "ctxt") + body,
+                                        header(4, "ctxt") + "abcd",
+                                        header(0, "ctxt") + body,
+                                        header(0, "req"),
+                                        header(4, "req") + "abcd",
+                                        header(16, "nope") + body,
+                                        header(16, std::string(32, 'A')) + body,
+                                        std::string(kMaxKinetoDatagram + 100, 'z')};
+  for (const std::int32_t count : {-1, 1000, 1'000'000, 1 << 30, 0x7fffffff}) {
+    std::memcpy(bad_count.data() + 44, &count, sizeof count);
+    datagrams.push_back(bad_count);
+  }
+  for (const std::string& datagram : datagrams) {
+    // One at a time: a full queue is not what is tried here.
+    const auto before = thread_->counters().malformed;
+    ASSERT_EQ(hostile.send_raw(datagram), 0);
+    expect_served();
+    EXPECT_EQ(thread_->counters().malformed, before + 1) << datagram.size();
+  }
+  EXPECT_FALSE(hostile.receive());
+}
+
+TEST_F(KinetoHostileTest, DropsAnUnboundSender) {
+  start();
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, options_.abstract_name.data(), options_.abstract_name.size());
+  const auto length =
+      static_cast<socklen_t>(sizeof(sa_family_t) + 1 + options_.abstract_name.size());
+  const std::string poll = kineto_poll_datagram(3, 0, {1});
+  ASSERT_GT(::sendto(fd.get(), poll.data(), poll.size(), 0,
+                     reinterpret_cast<const sockaddr*>(&address), length),
+            0);
+  expect_served();
+  EXPECT_EQ(thread_->counters().bad_sender, 1U);
+}
+
+TEST_F(KinetoHostileTest, DropsASenderBoundToAPathOnTheAbstractEndpoint) {
+  char directory[] = "/tmp/dynolog-ipc-XXXXXX";
+  ASSERT_NE(::mkdtemp(directory), nullptr);
+  start();
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un own{};
+  own.sun_family = AF_UNIX;
+  const std::string path = std::string(directory) + "/client";
+  std::memcpy(own.sun_path, path.data(), path.size());
+  ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, options_.abstract_name.data(), options_.abstract_name.size());
+  const auto length =
+      static_cast<socklen_t>(sizeof(sa_family_t) + 1 + options_.abstract_name.size());
+  const std::string poll = kineto_poll_datagram(3, 0, {1});
+  ASSERT_GT(::sendto(fd.get(), poll.data(), poll.size(), 0,
+                     reinterpret_cast<const sockaddr*>(&address), length),
+            0);
+  expect_served();
+  EXPECT_EQ(thread_->counters().bad_sender, 1U);
+  char nothing = 0;
+  EXPECT_LT(::recv(fd.get(), &nothing, 1, MSG_DONTWAIT), 0);
+  ::unlink(path.c_str());
+  ::rmdir(directory);
+}
+
+TEST_F(KinetoHostileTest, ClientThatNeverReadsHoldsUpNobody) {
+  Puppet other(client_options(options_));
+  start();
+  auto client = open_client();
+  ASSERT_TRUE(client.send_poll());
+  ASSERT_TRUE(events_.next<KinetoPolled>());
+  // Unread: whatever else it asks adds no second reply.
+  for (int i = 0; i < 14; ++i) ASSERT_EQ(client.send_raw(kineto_context_datagram(0, 1, 0)), 0);
+  EXPECT_EQ(other.tell("ask"), "answered:");
+  EXPECT_TRUE(client.receive());
+  EXPECT_FALSE(client.receive());
+  EXPECT_GE(thread_->counters().behind, 1U);
+}
+
+TEST_F(KinetoHostileTest, SenderThatIsGoneBeforeTheReplyHoldsUpNobody) {
+  start();
+  for (int i = 0; i < 20; ++i) {
+    auto brief = open_client();
+    ASSERT_TRUE(brief.send_poll());
+  }
+  expect_served();
+}
+
+TEST_F(KinetoHostileTest, AnswersAnOldContextMessageWithTheNumberOfClients) {
+  start();
+  auto client = open_client();
+  ASSERT_EQ(client.send_raw(kineto_context_datagram(0, ::getpid(), 7)), 0);
+  const auto reply = client.wait(kPatience);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->type, "ctxt");
+  EXPECT_EQ(reply->would_terminate, "");
+  ASSERT_EQ(reply->config.size(), sizeof(std::int32_t));
+  EXPECT_EQ(reply->config[0], 1);
+  EXPECT_EQ(events_.count<KinetoPolled>(), 0U);
+}
+
+TEST_F(KinetoHostileTest, KernelRefusesDescriptorsSentAlong) {
+  start();
+  auto hostile = open_client();
+  const UniqueFd file(::dup(0));
+  const int error = hostile.send_raw(hostile.poll_datagram(), {file.get()});
+  if (error == 0) GTEST_SKIP() << "this kernel cannot refuse descriptors (Linux 6.16 can)";
+  EXPECT_EQ(error, EPERM);
+  expect_served();
+}
+
+// A TCP connection whose close() lingers, because its peer takes nothing.
+struct LingeringConnection {
+  LingeringConnection() : listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int small = 4096;
+    ::setsockopt(listener.get(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(listener.get(), generic, length) != 0 || ::listen(listener.get(), 1) != 0 ||
+        ::getsockname(listener.get(), generic, &length) != 0) {
+      return;
+    }
+    sender.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    ::connect(sender.get(), generic, length);
+    peer.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const linger wait{.l_onoff = 1, .l_linger = 60};
+    ::setsockopt(sender.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof wait);
+    // A closing socket that is non-blocking does not linger.
+    const std::string bulk(1U << 20U, 'x');
+    while (::send(sender.get(), bulk.data(), bulk.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+    }
+  }
+  UniqueFd listener, sender, peer;
+};
+
+TEST_F(KinetoHostileTest, OlderKernelsWayDropsMessagesWithDescriptorsAndStopsNot) {
+  options_.refuse_descriptors = false;
+  start();
+  auto hostile = open_client();
+  LingeringConnection lingering;
+  ASSERT_TRUE(lingering.peer.valid());
+  const int flags = ::fcntl(lingering.sender.get(), F_GETFL);
+  ASSERT_EQ(::fcntl(lingering.sender.get(), F_SETFL, flags & ~O_NONBLOCK), 0);
+  ASSERT_EQ(hostile.send_raw(hostile.poll_datagram(), {lingering.sender.get()}), 0);
+  // The last reference now lies in the message.
+  lingering.sender.reset();
+  const auto before = std::chrono::steady_clock::now();
+  expect_served();
+  // It lingers for 60 s; the deadline of these tests is half of that.
+  EXPECT_LT(std::chrono::steady_clock::now() - before, kPatience);
+  EXPECT_EQ(thread_->counters().with_descriptors, 1U);
+}
+
+TEST_F(KinetoHostileTest, OlderKernelsWayLeaksNoDescriptor) {
+  options_.refuse_descriptors = false;
+  start();
+  auto hostile = open_client();
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  const UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  const std::vector<int> many(20, writer.get());
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(hostile.send_raw(hostile.poll_datagram(), many), 0);
+    ASSERT_EQ(hostile.send_raw(hostile.poll_datagram(), {writer.get()}), 0);
+  }
+  expect_served();
+  EXPECT_EQ(thread_->counters().with_descriptors, 10U);
+  writer.reset();
+  // The end of the pipe is seen only when nobody holds its other end any more.
+  char byte = 0;
+  EXPECT_EQ(::read(reader.get(), &byte, 1), 0);
+}
+
+TEST_F(KinetoHostileTest, ForgedCredentialChangesNobodysUid) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may forge a credential's uid";
+  start();
+  auto client = open_client();
+  ASSERT_EQ(client.send_with_credential(client.poll_datagram(), ::getpid(), 12345), 0);
+  const auto polled = events_.next<KinetoPolled>();
+  ASSERT_TRUE(polled);
+  EXPECT_EQ(polled->uid, own_uid());
+  EXPECT_EQ(polled->key, own_key());
+}
+
+TEST_F(KinetoHostileTest, RefusesTheOverflowUid) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to become nobody";
+  Puppet nobody(client_options(options_));
+  start();
+  ASSERT_EQ(nobody.tell("uid 65534"), "ok");
+  EXPECT_EQ(nobody.tell("poll"), "unanswered");
+  EXPECT_EQ(thread_->counters().no_credentials, 1U);
+  EXPECT_EQ(thread_->counters().clients, 0U);
+}
+
+TEST_F(KinetoHostileTest, FullTableAnswersThoseItKnows) {
+  options_.max_clients = 1;
+  Puppet other(client_options(options_));
+  start();
+  expect_served();
+  EXPECT_EQ(other.tell("poll"), "unanswered");
+  EXPECT_EQ(thread_->counters().table_full, 1U);
+  EXPECT_EQ(log_.count("1 processes are registered"), 1U);
+  expect_served();
+}
+
+TEST_F(KinetoHostileTest, WithoutDescriptorsKnownClientsAreServedOn) {
+  Puppet known(client_options(options_));
+  Puppet late(client_options(options_));
+  start();
+  ASSERT_EQ(known.tell("ask"), "answered:");
+  ASSERT_EQ(late.tell("idle"), "ok");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  // The lowest free descriptor is the first that may not be had.
+  const int free = ::dup(0);
+  ::close(free);
+  const rlimit low{.rlim_cur = static_cast<rlim_t>(free), .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  const std::string refused = late.tell("poll");
+  const std::string served = known.tell("ask");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(refused, "unanswered");
+  EXPECT_EQ(served, "answered:");
+  EXPECT_GE(thread_->counters().no_descriptors, 1U);
+  EXPECT_EQ(late.tell("ask"), "answered:");
+}
+
+}  // namespace
+}  // namespace dynolog

@@ -1,0 +1,253 @@
+// What the tests of the Kineto thread share: the real thread on a name of its own, its events, and
+// other processes that poll.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/random.h"
+#include "ipc/client_identity.h"
+#include "ipc/kineto_thread.h"
+#include "testing/capturing_log.h"
+#include "testing/kineto_client.h"
+
+namespace dynolog {
+
+// Long enough for a loaded machine; a test that waits this long has failed.
+inline constexpr std::chrono::seconds kPatience{30};
+
+// The real clock, with a wall clock that can be put ahead: then every message looks late.
+class ShiftedClock final : public Clock {
+ public:
+  [[nodiscard]] MonotonicTime monotonic() const override { return clock_.monotonic(); }
+  [[nodiscard]] WallTime wall() const override { return clock_.wall() + shift_.load(); }
+  void shift(Nanoseconds by) { shift_ = by; }
+
+ private:
+  SystemClock clock_;
+  std::atomic<Nanoseconds> shift_{Nanoseconds(0)};
+};
+
+// Events in their order, from the thread's side to the test's.
+class EventQueue {
+ public:
+  void push(KinetoEvent event) {
+    {
+      const std::scoped_lock lock(mutex_);
+      events_.push_back(std::move(event));
+    }
+    arrived_.notify_all();
+  }
+
+  // The next event of type T that fits; those before it stay for other calls. nullopt after
+  // kPatience.
+  template <class T>
+  std::optional<T> next(std::function<bool(const T&)> fits = nullptr) {
+    std::unique_lock lock(mutex_);
+    std::optional<T> found;
+    arrived_.wait_for(lock, kPatience, [&] {
+      for (auto at = events_.begin(); at != events_.end(); ++at) {
+        const T* event = std::get_if<T>(&*at);
+        if (event == nullptr || (fits && !fits(*event))) continue;
+        found = *event;
+        events_.erase(at);
+        return true;
+      }
+      return false;
+    });
+    return found;
+  }
+  // What is there now.
+  template <class T>
+  [[nodiscard]] std::size_t count() {
+    const std::scoped_lock lock(mutex_);
+    std::size_t count = 0;
+    for (const KinetoEvent& event : events_) count += std::holds_alternative<T>(event) ? 1 : 0;
+    return count;
+  }
+  [[nodiscard]] std::vector<std::size_t> kinds() {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::size_t> kinds;
+    for (const KinetoEvent& event : events_) kinds.push_back(event.index());
+    return kinds;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<KinetoEvent> events_;
+};
+
+inline KinetoClientOptions client_options(const KinetoThreadOptions& daemon,
+                                          std::string_view version = "2.13") {
+  return {.profile = *kineto_client_profile(version),
+          .abstract_name = daemon.abstract_name,
+          .directory = daemon.directories.empty() ? "" : daemon.directories.front(),
+          .pids = {},
+          .job = 42};
+}
+
+// Another process that polls when told to. Made before the thread is: a fork of a process with
+// threads is not safe to go on in.
+class Puppet {
+ public:
+  explicit Puppet(KinetoClientOptions options) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::close(ends[0]);
+      obey(UniqueFd(ends[1]), std::move(options));
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    channel_.reset(ends[0]);
+  }
+  ~Puppet() { end(); }
+  Puppet(const Puppet&) = delete;
+  Puppet& operator=(const Puppet&) = delete;
+
+  // "poll", "ask", "busy", "idle", "receive", "reopen", "uid N"
+  std::string tell(const std::string& command) {
+    ::send(channel_.get(), command.data(), command.size(), MSG_NOSIGNAL);
+    char answer[4096];
+    const ssize_t got = ::recv(channel_.get(), answer, sizeof answer, 0);
+    return got < 0 ? "gone" : std::string(answer, static_cast<std::size_t>(got));
+  }
+  void end() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+  }
+  [[nodiscard]] Pid pid() const { return Pid{pid_}; }
+
+ private:
+  static std::string describe(const std::optional<KinetoClientReply>& reply) {
+    if (!reply) return "unanswered";
+    if (!reply->would_terminate.empty()) return "terminate: " + reply->would_terminate;
+    return "answered:" + reply->config;
+  }
+  static std::string act(std::string_view command, std::optional<KinetoTestClient>& client) {
+    if (command.starts_with("uid ")) {
+      const auto uid = static_cast<uid_t>(std::atoi(command.data() + 4));
+      return ::setresuid(uid, uid, uid) == 0 ? "ok" : "refused";
+    }
+    if (command == "receive") return describe(client->wait(kPatience));
+    if (command == "busy" || command == "idle") {
+      client->set_busy(command == "busy");
+      return "ok";
+    }
+    if (command == "reopen") return client->reopen() ? "ok" : "failed";
+    // "poll" once; "ask" until answered, as the real one does over its periods.
+    for (int i = 0; true; ++i) {
+      const auto reply = client->poll();
+      if (!reply) return reply.error().message;
+      if (*reply || command == "poll" || i == 300) return describe(*reply);
+    }
+  }
+  static void obey(UniqueFd channel, KinetoClientOptions options) {
+    std::optional<KinetoTestClient> client;
+    char buffer[4096];
+    while (true) {
+      const ssize_t got = ::recv(channel.get(), buffer, sizeof buffer - 1, 0);
+      if (got <= 0) return;
+      buffer[got] = '\0';
+      if (!client && std::string_view(buffer).substr(0, 3) != "uid") {
+        auto opened = KinetoTestClient::open(options);
+        if (!opened) return;
+        client = std::move(*opened);
+      }
+      const std::string answer = act({buffer, static_cast<std::size_t>(got)}, client);
+      ::send(channel.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+    }
+  }
+
+  pid_t pid_ = -1;
+  UniqueFd channel_;
+};
+
+class KinetoThreadTest : public testing::Test {
+ protected:
+  KinetoThreadTest() {
+    options_.abstract_name = "dynolog-test-" + random_hex64() + '\0';
+    options_.realtime = false;
+    options_.retry = Milliseconds(20);
+  }
+
+  void start() {
+    auto thread =
+        KinetoThread::start(options_, SystemRoot{}, clock_, log_,
+                            [this](KinetoEvent event) { events_.push(std::move(event)); });
+    ASSERT_TRUE(thread) << thread.error().message;
+    thread_ = std::move(*thread);
+  }
+  [[nodiscard]] KinetoTestClient open_client(std::string_view version = "2.13") {
+    auto client = KinetoTestClient::open(client_options(options_, version));
+    EXPECT_TRUE(client);
+    return std::move(*client);
+  }
+  // A poll that must be answered, by a client whose patience does not count here.
+  [[nodiscard]] KinetoClientReply ask(KinetoTestClient& client) {
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_TRUE(client.send_poll());
+      const auto polled = events_.next<KinetoPolled>();
+      EXPECT_TRUE(polled);
+      // Late or doubled on a loaded machine: the client would ask again.
+      if (!polled || !polled->answered) {
+        EXPECT_FALSE(client.wait(client.patience()));
+        continue;
+      }
+      const auto reply = client.wait(kPatience);
+      EXPECT_TRUE(reply);
+      return reply.value_or(KinetoClientReply{});
+    }
+    ADD_FAILURE() << "never answered";
+    return {};
+  }
+  // This process, as the thread knows it.
+  [[nodiscard]] static ProcessKey key_of(Pid pid) {
+    const UniqueFd pidfd(open_pidfd(pid));
+    const auto identity = read_identity(SystemRoot{}, pid, pidfd.get());
+    return {.pid = pid, .start_ticks = identity ? identity->start_ticks : 0};
+  }
+  [[nodiscard]] static ProcessKey own_key() { return key_of(Pid{::getpid()}); }
+  [[nodiscard]] static Uid own_uid() { return Uid{::geteuid()}; }
+  [[nodiscard]] static TraceRequest request(std::string trace_id) {
+    TraceRequest request;
+    request.config = "ACTIVITIES_DURATION_MSECS=500\n";
+    request.trace_id = std::move(trace_id);
+    request.start_lead = kStartMargin;
+    return request;
+  }
+  // Puts, and waits until the thread has it: it obeys in order, and answers a withdrawal.
+  void put(ProcessKey key, Uid uid, TraceRequest request) {
+    thread_->put(key, uid, std::move(request));
+    thread_->withdraw(key, "no such trace");
+    ASSERT_TRUE(events_.next<KinetoWithdrawn>());
+  }
+
+  KinetoThreadOptions options_;
+  ShiftedClock clock_;
+  CapturingLog log_;
+  EventQueue events_;
+  std::unique_ptr<KinetoThread> thread_;
+};
+
+}  // namespace dynolog
