@@ -1,0 +1,216 @@
+// Which processes a request means.
+#include "processes/selection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+namespace dynolog {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const MonotonicTime kNow{seconds(100)};
+
+class SelectionTest : public testing::Test {
+ protected:
+  ProcessEntry& add(int pid, int rank = -1, Uid uid = Uid{1000}, const std::string& job = "") {
+    ProcessEntry entry;
+    entry.key = {Pid{pid}, 1};
+    entry.uid = uid;
+    entry.last_poll = kNow - seconds(1);
+    ProcessFacts facts;
+    facts.key = entry.key;
+    facts.uid = uid;
+    facts.namespace_pid = pid % 100;
+    facts.command = "python train.py --pid " + std::to_string(pid);
+    facts.job.job = JobId{job};
+    facts.job.scheduler = job.empty() ? "" : "slurm";
+    if (rank >= 0) facts.job.rank = rank;
+    if (rank >= 0) facts.job.local_rank = rank;
+    entry.facts = facts;
+    return entries_.emplace_back(entry);
+  }
+  Selected select(const Selection& selection, const Caller& caller) {
+    std::vector<const ProcessEntry*> pointers;
+    for (const ProcessEntry& entry : entries_) pointers.push_back(&entry);
+    return select_processes(pointers, selection, caller, kNow);
+  }
+  std::vector<int> chosen(const Selection& selection, const Caller& caller) {
+    std::vector<int> pids;
+    for (const ProcessEntry* entry : select(selection, caller).chosen) {
+      pids.push_back(entry->key.pid.value);
+    }
+    return pids;
+  }
+  static Caller user(Uid uid = Uid{1000}) {
+    Caller caller;
+    caller.tenant.uid = uid;
+    return caller;
+  }
+  static Caller root() {
+    Caller caller = user(kRootUid);
+    caller.host_root = true;
+    return caller;
+  }
+  static Selection job(const std::string& name) {
+    Selection selection;
+    selection.job = name;
+    return selection;
+  }
+
+  std::deque<ProcessEntry> entries_;
+};
+
+TEST_F(SelectionTest, OthersAreNeitherChosenNorShown) {
+  add(201);
+  add(202, -1, Uid{1001});
+  add(203).facts->container = "c";
+  add(204).facts.reset();
+  EXPECT_THAT(chosen({}, user()), ElementsAre(201));
+  EXPECT_THAT(select({}, user()).skipped, IsEmpty());
+  Selection all;
+  all.all = true;
+  EXPECT_THAT(chosen(all, root()), ElementsAre(201, 202, 203, 204));
+  EXPECT_THAT(chosen(all, user()), ElementsAre(201));
+}
+
+TEST_F(SelectionTest, RanksFirstThenPids) {
+  add(205);
+  add(204, 2);
+  add(203, 0);
+  add(202, 1);
+  add(201);
+  EXPECT_THAT(chosen({}, user()), ElementsAre(203, 202, 204, 201, 205));
+}
+
+TEST_F(SelectionTest, TheLimitTakesTheLowestRanks) {
+  add(201, 3);
+  add(202, 0);
+  add(203, 1);
+  Selection selection;
+  selection.process_limit = 2;
+  const Selected selected = select(selection, user());
+  EXPECT_THAT(chosen(selection, user()), ElementsAre(202, 203));
+  ASSERT_EQ(selected.skipped.size(), 1U);
+  EXPECT_EQ(selected.skipped[0].pid, Pid{201});
+  EXPECT_THAT(selected.skipped[0].reason, HasSubstr("limit of 2"));
+}
+
+TEST_F(SelectionTest, Jobs) {
+  struct Case {
+    const char *job, *step, *allocation, *scheduler, *wanted;
+    bool matches;
+  };
+  const Case cases[] = {
+      {"123", "0", "", "slurm", "123", true},
+      {"123", "0", "", "slurm", "123.0", true},
+      {"123", "0", "", "slurm", "123.1", false},
+      {"123", "", "", "slurm", "123.", false},
+      {"123_4", "0", "777", "slurm", "123", true},
+      {"123_4", "0", "777", "slurm", "123_4", true},
+      {"123_4", "0", "777", "slurm", "777", true},
+      {"123_4", "0", "777", "slurm", "123_4.0", true},
+      {"123_40", "0", "", "slurm", "123_4", false},
+      {"1234", "0", "", "slurm", "123", false},
+      {"123", "0", "", "slurm", "123_4", false},
+      {"456[1].server", "", "", "pbs", "456", true},
+      {"456.server", "", "", "pbs", "456.server", true},
+      {"31[4]", "", "", "lsf", "31", true},
+      {"n1.site:29500", "", "", "torchrun", "n1", false},
+      {"n1.site:29500", "", "", "torchrun", "n1.site:29500", true},
+      {"", "", "", "", "", false},
+      {"123", "", "", "slurm", "", false},
+  };
+  for (const Case& c : cases) {
+    entries_.clear();
+    JobFacts& facts = add(201).facts->job;
+    facts.job = JobId{c.job};
+    facts.step = c.step;
+    facts.allocation = c.allocation;
+    facts.scheduler = c.scheduler;
+    EXPECT_EQ(chosen(job(c.wanted), user()).size(), c.matches ? 1U : 0U)
+        << c.job << " " << c.wanted;
+  }
+}
+
+TEST_F(SelectionTest, TheClientsOwnJobNumberCountsWhereNothingElseIsKnown) {
+  add(201).claimed_job = 55;
+  add(202, -1, Uid{1000}, "66").claimed_job = 55;
+  EXPECT_THAT(chosen(job("55"), user()), ElementsAre(201));
+  EXPECT_THAT(chosen(job("0"), user()), IsEmpty());
+}
+
+TEST_F(SelectionTest, AllConditionsMustHold) {
+  add(201, 0, Uid{1000}, "9");
+  add(202, 1, Uid{1000}, "9");
+  add(303, 1, Uid{1001}, "9");
+  Selection selection;
+  selection.pids = {201, 2};  // a host pid, and pid 2 in its namespace
+  EXPECT_THAT(chosen(selection, root()), ElementsAre(201, 202));
+  selection.ranks = {1};
+  EXPECT_THAT(chosen(selection, root()), ElementsAre(202));
+  selection.pids.clear();
+  EXPECT_THAT(chosen(selection, root()), ElementsAre(202, 303));
+  selection.uid = Uid{1001};
+  EXPECT_THAT(chosen(selection, root()), ElementsAre(303));
+  selection.command = "--pid 303";
+  EXPECT_THAT(chosen(selection, root()), ElementsAre(303));
+  selection.command = "other";
+  EXPECT_THAT(chosen(selection, root()), IsEmpty());
+}
+
+TEST_F(SelectionTest, LaunchersAreSkippedBesideTheirWorkers) {
+  add(201, -1, Uid{1000}, "9").facts->job.launcher = true;
+  add(202, 0, Uid{1000}, "9");
+  add(301, -1, Uid{1000}, "10").facts->job.launcher = true;  // alone in its job
+  const Selected selected = select({}, user());
+  EXPECT_THAT(chosen({}, user()), ElementsAre(202, 301));
+  ASSERT_EQ(selected.skipped.size(), 1U);
+  EXPECT_EQ(selected.skipped[0].pid, Pid{201});
+  EXPECT_THAT(selected.skipped[0].reason, HasSubstr("launcher"));
+  Selection by_pid;
+  by_pid.pids = {201};
+  EXPECT_THAT(chosen(by_pid, user()), ElementsAre(201));
+}
+
+TEST_F(SelectionTest, ALauncherWithoutAJobBelongsToItsUsersWorkers) {
+  add(201).facts->job.launcher = true;
+  add(202, 0, Uid{1000}, "n1:29500").facts->job.scheduler = "torchrun";
+  EXPECT_THAT(chosen({}, user()), ElementsAre(202));
+  entries_.pop_back();
+  add(203, 0, Uid{1001}, "n1:29500");
+  EXPECT_THAT(chosen({}, user()), ElementsAre(201));
+}
+
+TEST_F(SelectionTest, StalledOnesAreSkippedWithTheirAge) {
+  add(201).last_poll = kNow - seconds(14);
+  add(202);
+  const Selected selected = select({}, user());
+  ASSERT_EQ(selected.skipped.size(), 1U);
+  EXPECT_EQ(selected.skipped[0].reason, "stalled: last poll 14 s ago");
+}
+
+TEST_F(SelectionTest, RootMustSayWhoseOrAll) {
+  add(201, 0, Uid{1000}, "9");
+  add(202, 1, Uid{1000}, "9");
+  EXPECT_FALSE(select({}, root()).ambiguous);
+  add(203, 0, Uid{1000}, "10");
+  EXPECT_TRUE(select({}, root()).ambiguous);
+  EXPECT_EQ(select({}, root()).chosen.size(), 3U);
+  EXPECT_FALSE(select({}, user()).ambiguous);
+  Selection all;
+  all.all = true;
+  EXPECT_FALSE(select(all, root()).ambiguous);
+  EXPECT_FALSE(select(job("9"), root()).ambiguous);
+  entries_.pop_back();
+  add(204, 0, Uid{1001}, "9");
+  EXPECT_TRUE(select({}, root()).ambiguous);
+}
+
+}  // namespace
+}  // namespace dynolog
