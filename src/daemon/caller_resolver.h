@@ -2,7 +2,7 @@
 #pragma once
 
 #include "processes/identity.h"
-#include "rpc/server.h"
+#include "rpc/caller_resolver.h"
 #include "workers/procs_worker.h"
 
 namespace dynolog {

@@ -1,25 +1,22 @@
-// The RPC's and the Kineto thread's counters as one list that the metrics thread may read.
+// The RPC's and the Kineto thread's counters, for a metrics thread that may ask at any time.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
-#include <string>
-#include <utility>
-#include <vector>
+#include <string_view>
 
 #include "ipc/kineto_thread.h"
-#include "rpc/server.h"
+#include "rpc/counters.h"
 
 namespace dynolog {
 
 class CounterSnapshot {
  public:
-  using Values = std::vector<std::pair<std::string, std::uint64_t>>;
-
   // From the loop's thread, for each event: only copies numbers.
   void publish(const KinetoCounters& kineto, const rpc::ServerCounters& server);
-  // From any thread.
-  [[nodiscard]] Values read() const;
+  // From any thread; values that only grow, always in the same order. Allocates nothing.
+  void visit(const std::function<void(std::string_view name, std::uint64_t value)>& visitor) const;
 
  private:
   mutable std::mutex mutex_;

@@ -116,19 +116,19 @@ class WiredDaemon final : public Daemon {
   }
 
   Status start_pipeline() {
-    auto collectors = make_collectors({.root = world_.root,
-                                       .disabled = options_.metrics.disabled_collectors,
-                                       .counters = [this] { return counters_.read(); }});
-    auto sinks = make_sinks({.json = options_.metrics.json,
-                             .json_file = options_.metrics.json_file,
-                             .host = world_.host},
-                            world_.log);
-    for (const std::string& problem : sinks.problems) {
-      status_.set("sink", "degraded", problem);
-    }
+    auto collectors = make_collectors(
+        {.root = world_.root,
+         .read_counters = [this](const CounterVisitor& visit) { counters_.visit(visit); }},
+        options_.metrics.disabled_collectors);
+    if (!collectors) return std::unexpected(std::move(collectors.error()));
+    SinkOptions sink_options;
+    sink_options.json.enabled = options_.metrics.json;
+    sink_options.json.file = options_.metrics.json_file;
+    auto sinks = make_sinks(sink_options);
+    if (!sinks) return std::unexpected(std::move(sinks.error()));
     PipelineOptions options;
     options.interval = std::chrono::seconds(options_.metrics.interval_s);
-    auto pipeline = Pipeline::start(options, std::move(collectors), std::move(sinks.sinks),
+    auto pipeline = Pipeline::start(options, std::move(*collectors), std::move(*sinks),
                                     world_.clock, world_.log);
     if (!pipeline) return std::unexpected(std::move(pipeline.error()));
     pipeline_ = std::move(*pipeline);
@@ -273,15 +273,19 @@ class WiredDaemon final : public Daemon {
     reply.processes = registry_.table().size();
     reply.sessions = sessions_->active();
     for (const auto& state : pipeline_->states()) {
-      reply.collectors.push_back({.name = std::string(state.name),
-                                  .kind = std::string(state.kind),
+      reply.collectors.push_back({.name = state.name,
+                                  .kind = state.kind,
                                   .last_duration_s = state.last_duration_s,
                                   .successes = state.successes,
                                   .failures = state.failures,
                                   .last_error = state.last_error});
     }
     counters_.publish(kineto_->counters(), rpc_->counters());
-    for (const auto& [name, value] : counters_.read()) reply.counters.emplace_back(name, value);
+    counters_.visit([&reply](std::string_view name, std::uint64_t value) {
+      reply.counters.emplace_back(name, value);
+    });
+    reply.counters.emplace_back("kineto_clients", kineto_->counters().clients);
+    reply.counters.emplace_back("rpc_connections", rpc_->counters().connections);
   }
 
   DaemonWorld world_;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/ids.h"
 #include "base/log.h"
 #include "base/system_root.h"
 #include "config/options.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/version.h"
-#include "collectors/catalogue.h"
+#include "collectors/all_collectors.h"
 #include "config/options.h"
 #include "daemon/daemon.h"
 #include "net/child_process.h"
@@ -56,7 +56,7 @@ bool system_daemon_installed() {
 
 int run_worker(const std::string& kind) {
   if (kind == "procs") return run_procs_worker(kWorkerChannelFd, SystemRoot{});
-  if (kind == "files") return run_files_worker(kWorkerChannelFd);
+  if (kind == "files") return run_files_worker(kWorkerChannelFd, SystemRoot{});
   fmt::print(stderr, "dynolog: no worker '{}'\n", kind);
   return kUsageError;
 }
