@@ -29,6 +29,8 @@ struct Acceptor {
   Timer pause;
 };
 
+enum class Shed : std::uint8_t { one, nobody_waits, impossible };
+
 struct Entry {
   std::shared_ptr<Connection> connection;
   std::optional<Uid> uid;
@@ -109,7 +111,7 @@ class ListeningServer final : public Server {
   void add(Listener listener);
   void watch(Acceptor& acceptor);
   void accept_some(Acceptor& acceptor);
-  [[nodiscard]] bool turn_one_away(Acceptor& acceptor);
+  [[nodiscard]] Shed turn_one_away(Acceptor& acceptor);
   void pause(Acceptor& acceptor);
   void reserve_descriptor();
   void admit(UniqueFd socket, Transport transport);
@@ -117,6 +119,7 @@ class ListeningServer final : public Server {
   void enforce_limits(std::uint64_t newest);
   [[nodiscard]] std::uint64_t newest_of_heaviest(std::uint64_t otherwise) const;
   void close_over_limit(std::uint64_t id, const std::string& sentence);
+  void say_limit(std::string_view sentence);
   void forget(std::uint64_t id);
 
   EventLoop& loop_;
@@ -174,32 +177,41 @@ void ListeningServer::accept_some(Acceptor& acceptor) {
       case ENFILE:
       case ENOBUFS:
       case ENOMEM:
-        if (turn_one_away(acceptor)) break;
-        return pause(acceptor);
+        switch (turn_one_away(acceptor)) {
+          case Shed::one:
+            break;
+          case Shed::nobody_waits:
+            return;
+          case Shed::impossible:
+            return pause(acceptor);
+        }
+        break;
       default:  // the connection died before it was accepted
         break;
     }
   }
 }
 
-// Without descriptors: the waiting one would keep the listener readable for ever.
-bool ListeningServer::turn_one_away(Acceptor& acceptor) {
-  if (!spare_.valid()) return false;
+// Without descriptors: the waiting one would keep the listener readable for ever. (The kernel looks
+// for a descriptor first, so accept fails that way also when nobody waits.)
+Shed ListeningServer::turn_one_away(Acceptor& acceptor) {
+  if (!spare_.valid()) return Shed::impossible;
   spare_.reset();
   UniqueFd socket(
       ::accept4(acceptor.listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  const bool accepted = socket.valid();
-  if (accepted) {
+  const int error = socket.valid() ? 0 : errno;
+  if (error == 0) {
     ++counters_.over_limit;
+    say_limit("the daemon has no descriptors left");
     turn_away(std::move(socket), {"exhausted", "the daemon has no descriptors left"});
   }
   reserve_descriptor();
-  return accepted;
+  if (error == 0) return Shed::one;
+  return error == EAGAIN ? Shed::nobody_waits : Shed::impossible;
 }
 
 void ListeningServer::pause(Acceptor& acceptor) {
-  log_.warning("rpc: no descriptors left; not accepting on {} for a moment",
-               acceptor.listener.name);
+  say_limit("the daemon has no descriptors left");
   acceptor.watch = Watch();
   acceptor.pause = loop_.after(kPauseWithoutDescriptors, [this, &acceptor] {
     reserve_descriptor();
@@ -268,9 +280,15 @@ std::uint64_t ListeningServer::newest_of_heaviest(std::uint64_t otherwise) const
 
 void ListeningServer::close_over_limit(std::uint64_t id, const std::string& sentence) {
   ++counters_.over_limit;
-  if (!std::exchange(limit_reached_, true)) log_.warning("rpc: turning away: {}", sentence);
+  say_limit(sentence);
   const auto connection = connections_.at(id).connection;
   connection->close_with({"exhausted", sentence});
+}
+
+void ListeningServer::say_limit(std::string_view sentence) {
+  if (!std::exchange(limit_reached_, true)) {
+    log_.warning("rpc: turning connections away: {}", sentence);
+  }
 }
 
 void ListeningServer::forget(std::uint64_t id) {
