@@ -31,8 +31,8 @@ enum class CallFailureKind {
 [[nodiscard]] ExitCode exit_code(CallFailureKind failure, ErrorKind kind);
 
 struct TraceOutcome {
-  std::vector<rpc::PlannedTrace> planned;  // empty when a session was re-attached to
-  std::vector<rpc::TraceUpdate> updates;   // the last one of each process
+  std::vector<rpc::PlannedTrace> planned = {};  // empty when a session was re-attached to
+  std::vector<rpc::TraceUpdate> updates = {};   // the last one of each process
   bool interrupted = false;
   bool deadline_passed = false;
 };

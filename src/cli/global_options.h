@@ -7,9 +7,9 @@
 namespace dynolog {
 
 struct GlobalOptions {
-  std::optional<std::string> hostname;
-  std::optional<int> port;
-  std::optional<std::string> run_dir;
+  std::optional<std::string> hostname = std::nullopt;
+  std::optional<int> port = std::nullopt;
+  std::optional<std::string> run_dir = std::nullopt;
   double timeout_s = 5;
   bool json = false;
   bool verbose = false;

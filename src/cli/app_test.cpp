@@ -1,0 +1,590 @@
+// dyno as a whole against a scripted daemon: what it prints, where, and its exit code.
+#include "cli/app.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <map>
+#include <memory>
+#include <sstream>
+
+#include "cli/fake_daemon.h"
+#include "rpc/protocol/codec.h"
+#include "rpc/protocol/legacy.h"
+
+namespace dynolog {
+namespace {
+
+using rpc::encode;
+using testing::FakeDaemon;
+using testing::FakePeer;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Script;
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kUid = 4242;
+
+class DynoTest : public ::testing::Test {
+ protected:
+  DynoTest() {
+    std::string pattern = (fs::temp_directory_path() / "dyno-test-XXXXXX").string();
+    directory_ = ::mkdtemp(pattern.data());
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    interrupt_read_.reset(ends[0]);
+    interrupt_write_.reset(ends[1]);
+  }
+  ~DynoTest() override { fs::remove_all(directory_); }
+
+  int dyno(std::vector<std::string> arguments, std::uint32_t uid = kUid) {
+    out_.str("");
+    err_.str("");
+    const World world{.out = out_,
+                      .err = err_,
+                      .environment = [this](const std::string& name) -> std::optional<std::string> {
+                        const auto found = environment_.find(name);
+                        if (found == environment_.end()) return std::nullopt;
+                        return found->second;
+                      },
+                      .uid = uid,
+                      .working_directory = directory_,
+                      .system_run_dir = directory_ + "/system",
+                      .temporary_dir = directory_ + "/tmp",
+                      .clock = clock_,
+                      .terminal = terminal_,
+                      .take_interrupts = [this] { return interrupt_read_.get(); },
+                      .reconnect_for = reconnect_for_};
+    return static_cast<int>(run_dyno(world, std::move(arguments)));
+  }
+  std::string socket_path() const { return directory_ + "/dynolog.sock"; }
+  // A daemon at --run-dir.
+  void daemon(std::vector<Script> scripts) {
+    daemon_ = std::make_unique<FakeDaemon>(socket_path(), std::move(scripts));
+  }
+  std::vector<std::string> here(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"--run-dir", directory_});
+    return arguments;
+  }
+  void interrupt() { EXPECT_EQ(::write(interrupt_write_.get(), "x", 1), 1); }
+  std::string out() const { return out_.str(); }
+  std::string err() const { return err_.str(); }
+
+  std::string directory_;
+  std::map<std::string, std::string> environment_;
+  Terminal terminal_;
+  Nanoseconds reconnect_for_ = std::chrono::seconds(30);
+  std::unique_ptr<FakeDaemon> daemon_;
+
+ private:
+  SystemClock clock_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+  UniqueFd interrupt_read_;
+  UniqueFd interrupt_write_;
+};
+
+Script answers(std::vector<std::string> replies) {
+  return [replies = std::move(replies)](FakePeer& peer) {
+    for (const std::string& reply : replies) {
+      if (peer.request().empty()) return;
+      peer.reply(reply);
+    }
+    peer.until_closed();
+  };
+}
+
+rpc::PrepareReply a_plan() {
+  rpc::PlannedTrace one;
+  one.pid = 100;
+  one.rank = 0;
+  one.world_size = 2;
+  one.user = "ada";
+  one.job = "7";
+  one.file = "/tmp/x/trace_100.json";
+  one.expected_wait_s = 4;
+  rpc::PlannedTrace two = one;
+  two.pid = 101;
+  two.rank = 1;
+  two.file = "/tmp/x/trace_101.json";
+  return {"abcd", {one, two}, {{99, "torchrun", "launcher of the job"}}, "2 of 2 ranks here", 60};
+}
+
+rpc::TraceUpdate update(std::int64_t pid, int rank, const std::string& state) {
+  rpc::TraceUpdate made;
+  made.pid = pid;
+  made.rank = rank;
+  made.state = state;
+  made.sentence = state + " now";
+  return made;
+}
+
+rpc::TraceUpdate written(std::int64_t pid, int rank) {
+  rpc::TraceUpdate made = update(pid, rank, "written");
+  made.sentence = "";
+  made.file = "/tmp/x/trace_" + std::to_string(pid) + ".json";
+  made.events = 5800;
+  made.bytes = 1'400'000;
+  made.ended = made.checked = made.whole = made.ours = true;
+  return made;
+}
+
+std::string frame(std::vector<rpc::TraceUpdate> updates, bool done) {
+  return encode(rpc::FollowFrame{"abcd", std::move(updates), done});
+}
+
+// prepare and commit, then the follow frames.
+Script traces(rpc::PrepareReply plan, std::vector<std::string> frames,
+              std::vector<std::string>* requests = nullptr) {
+  return [=](FakePeer& peer) {
+    const auto take = [&] {
+      std::string text = peer.request();
+      if (requests != nullptr) requests->push_back(text);
+    };
+    take();
+    peer.reply(encode(plan));
+    take();
+    peer.reply(encode(rpc::CommitReply{"abcd", plan.planned.size()}));
+    take();
+    for (const std::string& each : frames) peer.reply(each);
+    peer.until_closed();
+  };
+}
+
+TEST_F(DynoTest, NoDaemonSaysWhatWasTriedAndWhatToDo) {
+  EXPECT_EQ(dyno({"status"}), 6);
+  EXPECT_THAT(err(), HasSubstr(directory_ + "/tmp/dynolog-4242"));
+  EXPECT_THAT(err(), HasSubstr(directory_ + "/system/dynolog.sock"));
+  EXPECT_THAT(err(), HasSubstr("systemctl status dynolog"));
+  EXPECT_EQ(out(), "");
+}
+
+TEST_F(DynoTest, RunDirMeansThatDaemonOnly) {
+  fs::create_directory(directory_ + "/system");
+  const FakeDaemon other(directory_ + "/system/dynolog.sock", {answers({"{}"})});
+  EXPECT_EQ(dyno({"--run-dir", directory_ + "/none", "ps"}), 6);
+}
+
+TEST_F(DynoTest, OwnDaemonComesBeforeTheSystems) {
+  const std::string own = directory_ + "/tmp/dynolog-" + std::to_string(::geteuid());
+  fs::create_directories(own);
+  ::chmod(own.c_str(), 0700);
+  fs::create_directory(directory_ + "/system");
+  const Script version = answers({rpc::encode_legacy_version("9.9")});
+  const Script system_version = answers({rpc::encode_legacy_version("8.8")});
+  if (::geteuid() == 0) {
+    // Root asks the system's daemon and no other.
+    const FakeDaemon system(directory_ + "/system/dynolog.sock", {system_version});
+    EXPECT_EQ(dyno({"version"}, 0), 0);
+    EXPECT_THAT(out(), HasSubstr("8.8"));
+    GTEST_SKIP() << "the rest needs a user other than root";
+  }
+  const FakeDaemon mine(own + "/dynolog.sock", {version});
+  EXPECT_EQ(dyno({"version", "--verbose"}, ::geteuid()), 0);
+  EXPECT_THAT(out(), HasSubstr("9.9"));
+  EXPECT_THAT(err(), HasSubstr(own));
+}
+
+TEST_F(DynoTest, AnothersDirectoryIsNotTrusted) {
+  const std::string own = directory_ + "/tmp/dynolog-4242";  // belongs to the one who runs this
+  fs::create_directories(own);
+  ::chmod(own.c_str(), 0755);
+  const FakeDaemon daemon(own + "/dynolog.sock", {answers({rpc::encode_legacy_version("9.9")})});
+  EXPECT_EQ(dyno({"version"}), 6);
+  EXPECT_THAT(err(), HasSubstr("not trusted"));
+}
+
+TEST_F(DynoTest, StatusAndJson) {
+  rpc::StatusReply status;
+  status.version = "1.0.0";
+  status.host = "node7\x1b[31m";
+  status.features = {{"kineto:abstract", "degraded", "the name is taken"}};
+  daemon({answers({encode(status)}), answers({encode(status)})});
+  EXPECT_EQ(dyno(here({"status"})), 0);
+  EXPECT_THAT(out(), HasSubstr("the name is taken"));
+  EXPECT_THAT(out(), HasSubstr(socket_path()));
+  EXPECT_THAT(out(), Not(HasSubstr("\x1b")));  // a hostile daemon does not reach the terminal
+  EXPECT_EQ(dyno(here({"status", "--json"})), 0);
+  EXPECT_TRUE(rpc::decode_status_reply(out()));
+  EXPECT_EQ(err(), "");
+}
+
+TEST_F(DynoTest, ErrorsOfTheDaemonKeepTheirSentence) {
+  daemon({answers({encode(rpc::ErrorReply{"denied", "not your\x1b process"})}),
+          answers({encode(rpc::ErrorReply{"not_identified", "who are you"})}),
+          answers({encode(rpc::ErrorReply{"bad_request", "no"})}),
+          answers({encode(rpc::ErrorReply{"unknown_method", "no"})})});
+  EXPECT_EQ(dyno(here({"ps"})), 7);
+  EXPECT_THAT(err(), HasSubstr("not your"));
+  EXPECT_THAT(err(), Not(HasSubstr("\x1b")));
+  EXPECT_EQ(dyno(here({"ps"})), 7);
+  EXPECT_EQ(dyno(here({"ps"})), 2);
+  EXPECT_EQ(dyno(here({"ps"})), 4);
+}
+
+TEST_F(DynoTest, GarbageOversizeSilenceAndHttp) {
+  const auto raw = [](std::string bytes) {
+    return [bytes](FakePeer& peer) {
+      (void)peer.request();
+      peer.raw(bytes);
+      peer.until_closed();
+    };
+  };
+  daemon({raw("HTTP/1.1 400 Bad Request\r\n\r\n"), raw("\xff\xff\xff\x7f"), raw("\xff\xff\xff\xff"),
+          answers({"[[[["}), answers({R"({"schema":1})"}),
+          [](FakePeer& peer) { peer.until_closed(); },
+          [](FakePeer& peer) { (void)peer.request(); }});
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(dyno(here({"ps"})), 4) << i;
+    EXPECT_THAT(err(), HasSubstr("does not speak dynolog's protocol")) << i;
+  }
+  EXPECT_EQ(dyno(here({"ps", "--timeout", "0.05"})), 6);
+  EXPECT_THAT(err(), HasSubstr("did not answer within 0.05 s"));
+  EXPECT_EQ(dyno(here({"ps"})), 4);
+  EXPECT_THAT(err(), HasSubstr("closed the connection without an answer"));
+}
+
+TEST_F(DynoTest, EmptyListSaysWhy) {
+  daemon({answers({encode(rpc::ListProcessesReply{})})});
+  EXPECT_EQ(dyno(here({"ps"})), 0);
+  EXPECT_EQ(out(), "");
+  EXPECT_THAT(err(), HasSubstr("KINETO_USE_DAEMON=1"));
+}
+
+TEST_F(DynoTest, EnvForShells) {
+  const std::string reply = encode(rpc::SocketDirectoryReply{"/run/dynolog/u/1000"});
+  daemon({answers({reply}), answers({reply}),
+          answers({encode(rpc::SocketDirectoryReply{std::string(54, '/') + "x"})}),
+          answers({encode(rpc::ErrorReply{"unavailable", "run by a user"})}),
+          answers({encode(rpc::SocketDirectoryReply{"/x\n; rm -rf ."})})});
+  EXPECT_EQ(dyno(here({"env"})), 0);
+  EXPECT_EQ(out(),
+            "export KINETO_USE_DAEMON=1\nexport KINETO_IPC_SOCKET_DIR='/run/dynolog/u/1000'\n");
+  EXPECT_EQ(dyno(here({"env", "--shell", "fish"})), 0);
+  EXPECT_EQ(
+      out(),
+      "set -gx KINETO_USE_DAEMON '1';\nset -gx KINETO_IPC_SOCKET_DIR '/run/dynolog/u/1000';\n");
+  EXPECT_EQ(dyno(here({"env"})), 4);
+  EXPECT_EQ(out(), "");
+  EXPECT_THAT(err(), HasSubstr("55 bytes"));
+  EXPECT_EQ(dyno(here({"env"})), 0);
+  EXPECT_EQ(out(),
+            "export KINETO_USE_DAEMON=1\n# no socket directory of your own: run by a user\n");
+  EXPECT_EQ(dyno(here({"env"})), 4);
+  EXPECT_EQ(out(), "");
+}
+
+TEST_F(DynoTest, TraceToItsEnd) {
+  std::vector<std::string> requests;
+  daemon({traces(
+      a_plan(),
+      {frame({update(100, 0, "staged"), update(101, 1, "staged")}, false),
+       frame({update(100, 0, "tracing")}, false), frame({written(100, 0), written(101, 1)}, true)},
+      &requests)});
+  EXPECT_EQ(dyno(here({"gputrace", "--log_file", "x.json", "--pids", "100,101", "--rank", "0-1",
+                       "--with-stacks", "--set", "A=b=c", "--deadline", "60"})),
+            0);
+  EXPECT_THAT(out(), HasSubstr("0/2"));
+  EXPECT_THAT(out(), HasSubstr("skipped pid 99 (torchrun): launcher of the job"));
+  EXPECT_THAT(out(), HasSubstr("2 of 2 ranks here"));
+  EXPECT_THAT(out(), HasSubstr("2 of 2 traces written and checked"));
+  EXPECT_THAT(out(), HasSubstr("/tmp/x/trace_101.json"));
+  EXPECT_THAT(err(), HasSubstr("rank 0, pid 100: tracing: tracing now\n"));
+  EXPECT_THAT(err(), Not(HasSubstr("\x1b")));
+  daemon_.reset();
+  ASSERT_EQ(requests.size(), 3U);
+  const auto asked = rpc::decode_prepare_request(requests[0]);
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->trace.log_file, directory_ + "/x.json");
+  EXPECT_EQ(asked->selection.pids, (std::vector<std::int64_t>{100, 101}));
+  EXPECT_EQ(asked->selection.ranks, (std::vector<int>{0, 1}));
+  EXPECT_EQ(asked->selection.job, std::nullopt);
+  EXPECT_TRUE(asked->trace.with_stacks);
+  EXPECT_EQ(asked->trace.set.front().second, "b=c");
+  EXPECT_EQ(rpc::decode_commit_request(requests[1])->deadline_s, 60);
+  EXPECT_EQ(*rpc::decode_fn(requests[2]), "followTrace");
+}
+
+TEST_F(DynoTest, TraceAsJsonKeepsStdoutForTheData) {
+  daemon({traces(a_plan(), {frame({written(100, 0), update(101, 1, "staged")}, false),
+                            frame({written(101, 1)}, true)})});
+  EXPECT_EQ(dyno(here({"--json", "gputrace", "--log-file", "/tmp/x/trace.json"})), 0);
+  EXPECT_EQ(out().substr(0, 17), "{\n  \"schema\": 1,\n");
+  EXPECT_THAT(out(), HasSubstr("\"exit_code\": 0"));
+  EXPECT_THAT(out(), HasSubstr("\"trace_id\""));
+  EXPECT_THAT(err(), HasSubstr("2 of 2 ranks here"));
+}
+
+TEST_F(DynoTest, LiveTableMovesTheCursorUp) {
+  terminal_ = {24, 60};
+  rpc::TraceUpdate wide = update(100, 0, "staged");
+  wide.sentence = std::string(200, 'w');
+  daemon({traces(a_plan(), {frame({wide, update(101, 1, "staged")}, false),
+                            frame({written(100, 0), written(101, 1)}, true)})});
+  EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/trace.json"})), 0);
+  EXPECT_THAT(err(), HasSubstr("\x1b[4A\x1b[J"));  // header, two rows, the line below
+  std::istringstream lines(err());
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("www") != std::string::npos) {
+      EXPECT_LE(line.size(), 60U);
+    }
+  }
+}
+
+TEST_F(DynoTest, OneOfTwoFailed) {
+  rpc::TraceUpdate busy = update(101, 1, "busy");
+  busy.ended = true;
+  busy.sentence = "its own torch.profiler runs";
+  daemon({traces(a_plan(), {frame({written(100, 0), busy}, true)})});
+  EXPECT_EQ(dyno(here({"trace", "--log-file", "/tmp/x/trace.json"})), 4);
+  EXPECT_THAT(out(), HasSubstr("rank 1, pid 101: its own torch.profiler runs"));
+  EXPECT_THAT(out(), HasSubstr("1 of 2 traces written and checked"));
+}
+
+TEST_F(DynoTest, NothingMatchedIsThree) {
+  rpc::PrepareReply none;
+  none.skipped = {{99, "torchrun", "launcher of the job"}};
+  daemon({answers({encode(none)})});
+  EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/trace.json"})), 3);
+  EXPECT_THAT(err(), HasSubstr("no process matched"));
+  EXPECT_THAT(out(), HasSubstr("launcher of the job"));
+}
+
+TEST_F(DynoTest, AmbiguousPrintsTheList) {
+  rpc::ProcessRow row;
+  row.pid = 555;
+  daemon({answers({encode(rpc::ErrorReply{"ambiguous", "two users: choose or --all"}),
+                   encode(rpc::ListProcessesReply{{row}})})});
+  EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/trace.json"})), 2);
+  EXPECT_THAT(err(), HasSubstr("choose or --all"));
+  EXPECT_THAT(err(), HasSubstr("555"));
+}
+
+TEST_F(DynoTest, NoWaitLeavesAfterTheCommit) {
+  daemon({traces(a_plan(), {})});
+  EXPECT_EQ(dyno(here({"gputrace", "--no-wait", "--log-file", "/tmp/x/trace.json"})), 0);
+  EXPECT_THAT(out(), HasSubstr("session abcd"));
+  EXPECT_THAT(out(), HasSubstr("/tmp/x/trace_100.json"));
+}
+
+TEST_F(DynoTest, OwnDirectoryForOwnProcessesOnly) {
+  rpc::ProcessRow own;
+  own.pid = 100;
+  own.uid = kUid;
+  rpc::ProcessRow other;
+  other.pid = 101;
+  other.uid = 7;
+  const auto list = [](const rpc::ProcessRow& a, const rpc::ProcessRow& b) {
+    return encode(rpc::ListProcessesReply{{a, b}});
+  };
+  const auto directories = [this] {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::directory_iterator(directory_)) {
+      if (entry.path().filename().string().starts_with("dynolog-2")) found.push_back(entry.path());
+    }
+    return found;
+  };
+  daemon({answers({encode(a_plan()), list(own, other)})});
+  EXPECT_EQ(dyno(here({"gputrace"})), 2);
+  EXPECT_THAT(err(), HasSubstr("--log-file is required for another user's processes"));
+  EXPECT_TRUE(directories().empty());  // nothing is left lying about
+
+  daemon_.reset();
+  fs::remove(socket_path());
+  other.uid = kUid;
+  daemon({answers({encode(a_plan()), list(own, other), encode(rpc::CommitReply{"abcd", 2}),
+                   frame({written(100, 0), written(101, 1)}, true)})});
+  EXPECT_EQ(dyno(here({"gputrace"})), 0);
+  ASSERT_EQ(directories().size(), 1U);
+  EXPECT_EQ(fs::status(directories().front()).permissions(), fs::perms::owner_all);
+}
+
+TEST_F(DynoTest, CtrlCCancelsAndSaysWhatCouldNotBeRecalled) {
+  daemon({[this](FakePeer& peer) {
+            (void)peer.request();
+            peer.reply(encode(a_plan()));
+            (void)peer.request();
+            peer.reply(encode(rpc::CommitReply{"abcd", 2}));
+            (void)peer.request();
+            peer.reply(frame({update(100, 0, "staged"), update(101, 1, "tracing")}, false));
+            interrupt();
+            peer.until_closed();
+          },
+          answers({encode(rpc::CancelReply{1, {101}})})});
+  EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/trace.json"})), 4);
+  EXPECT_THAT(err(), HasSubstr("withdrawn from 1 process before it took the request"));
+  EXPECT_THAT(err(), HasSubstr("cannot be recalled"));
+  EXPECT_THAT(err(), HasSubstr("pid 101"));
+}
+
+TEST_F(DynoTest, BrokenFollowIsTakenUpAgain) {
+  std::promise<std::string> again;
+  daemon({[](FakePeer& peer) {
+            (void)peer.request();
+            peer.reply(encode(a_plan()));
+            (void)peer.request();
+            peer.reply(encode(rpc::CommitReply{"abcd", 2}));
+            (void)peer.request();
+            peer.reply(frame({update(100, 0, "staged"), update(101, 1, "staged")}, false));
+          },
+          [&again](FakePeer& peer) {
+            again.set_value(peer.request());
+            peer.reply(frame({written(100, 0), written(101, 1)}, true));
+            peer.until_closed();
+          }});
+  EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/trace.json"})), 0);
+  EXPECT_THAT(err(), HasSubstr("following session abcd again"));
+  const std::string request = again.get_future().get();
+  EXPECT_EQ(*rpc::decode_fn(request), "followTrace");
+  EXPECT_EQ(rpc::decode_session_request(request)->session, "abcd");
+}
+
+TEST_F(DynoTest, BrokenFollowEndsWhenNobodyComesBack) {
+  reconnect_for_ = {};
+  daemon({[](FakePeer& peer) {
+    (void)peer.request();
+    peer.reply(frame({update(100, 0, "staged")}, false));
+  }});
+  EXPECT_EQ(dyno(here({"gputrace", "--follow", "abcd"})), 4);
+}
+
+TEST_F(DynoTest, FollowAndCancelBySession) {
+  daemon({answers({frame({written(100, 0)}, true)}), answers({encode(rpc::CancelReply{2, {}})}),
+          answers({encode(rpc::ErrorReply{"not_found", "no such session"})})});
+  EXPECT_EQ(dyno(here({"gputrace", "--follow", "abcd"})), 0);
+  EXPECT_THAT(out(), HasSubstr("1 of 1 traces written and checked"));
+  EXPECT_EQ(dyno(here({"gputrace", "--cancel", "abcd"})), 0);
+  EXPECT_THAT(out(), HasSubstr("withdrawn from 2 processes"));
+  EXPECT_EQ(dyno(here({"gputrace", "--follow", "abcd"})), 3);
+  EXPECT_EQ(dyno(here({"gputrace", "--follow", "a", "--cancel", "b"})), 2);
+}
+
+// A daemon of the field: closes without a word on what it does not know.
+class ExistingDaemonTest : public DynoTest {
+ protected:
+  std::vector<std::string> over_tcp(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--port", std::to_string(existing_->port())});
+    return arguments;
+  }
+  void existing(const std::string& reply, std::string* request = nullptr) {
+    existing_ = std::make_unique<FakeDaemon>(
+        "", std::vector<Script>{[](FakePeer& peer) { (void)peer.request(); },
+                                [reply, request](FakePeer& peer) {
+                                  const std::string text = peer.request();
+                                  if (request != nullptr) *request = text;
+                                  peer.reply(reply);
+                                }});
+  }
+  std::unique_ptr<FakeDaemon> existing_;
+};
+
+TEST_F(ExistingDaemonTest, Status) {
+  existing(rpc::encode_legacy_status(1));
+  EXPECT_EQ(dyno(over_tcp({"status"})), 0);
+  EXPECT_EQ(out(), "status 1\n");
+  EXPECT_THAT(err(), HasSubstr("existing dynolog daemon"));
+}
+
+TEST_F(ExistingDaemonTest, ProcessesCannotBeListed) {
+  existing("{}");
+  EXPECT_EQ(dyno(over_tcp({"ps"})), 4);
+  EXPECT_THAT(err(), HasSubstr("cannot list processes"));
+}
+
+TEST_F(ExistingDaemonTest, GputraceInTheKnownForm) {
+  std::string request;
+  existing(rpc::encode_legacy(rpc::LegacyTraceReply{0, {12, 13}, 0, {}, {12, 13}}), &request);
+  EXPECT_EQ(dyno(over_tcp({"gputrace", "--log-file", "/tmp/t.json", "--process-limit", "3"})), 0);
+  EXPECT_EQ(out(),
+            "Matched 2 processes\nTrace output files will be written to:\n    /tmp/t_12.json\n"
+            "    /tmp/t_13.json\n");
+  existing_.reset();
+  EXPECT_EQ(request,
+            "\n{\n    \"fn\": \"setKinetOnDemandRequest\",\n    \"config\": "
+            "\"ACTIVITIES_LOG_FILE=/tmp/t.json\\nPROFILE_START_TIME=0\\nACTIVITIES_DURATION_MSECS="
+            "500\\nPROFILE_REPORT_INPUT_SHAPES=false\\nPROFILE_WITH_STACK=false\\n"
+            "PROFILE_WITH_FLOPS=false\\nPROFILE_WITH_MODULES=false\",\n    \"job_id\": 0,\n    "
+            "\"pids\": [0],\n    \"process_limit\": 3\n}");
+}
+
+TEST_F(ExistingDaemonTest, GputraceThatMatchesNothing) {
+  existing(rpc::encode_legacy(rpc::LegacyTraceReply{}));
+  EXPECT_EQ(dyno(over_tcp({"gputrace", "--log-file", "/tmp/t.json"})), 3);
+  EXPECT_THAT(out(), HasSubstr("No processes were matched, please check --job-id or --pids flags"));
+}
+
+TEST_F(ExistingDaemonTest, WhatTheCallCannotSayIsUsage) {
+  existing("{}");
+  EXPECT_EQ(dyno(over_tcp({"gputrace", "--log-file", "/tmp/t.json", "--rank", "1"})), 2);
+}
+
+TEST_F(ExistingDaemonTest, Pause) {
+  existing_ = std::make_unique<FakeDaemon>(
+      "", std::vector<Script>{answers({rpc::encode_legacy_bool_status(true)}),
+                              answers({rpc::encode_legacy_bool_status(false)})});
+  EXPECT_EQ(dyno(over_tcp({"dcgm-pause", "--duration-s", "10"})), 0);
+  EXPECT_EQ(out(), "response = {\"status\":true}\n");
+  EXPECT_EQ(dyno(over_tcp({"dcgm-resume"})), 4);
+}
+
+TEST_F(DynoTest, UsageErrors) {
+  EXPECT_EQ(dyno({}), 2);
+  EXPECT_EQ(dyno({"gputrac"}), 2);
+  EXPECT_THAT(err(), HasSubstr("Did you mean gputrace?"));
+  EXPECT_EQ(dyno({"gputrace", "--log-fil", "x"}), 2);
+  EXPECT_THAT(err(), HasSubstr("--log-file"));
+  EXPECT_EQ(dyno({"--port", "70000", "status"}), 2);
+  EXPECT_EQ(dyno({"gputrace", "--duration-ms", "0"}), 2);
+  EXPECT_EQ(dyno({"gputrace", "--pids", "1,x"}), 2);
+  EXPECT_EQ(dyno({"gputrace", "--set", "novalue"}), 2);
+  EXPECT_EQ(dyno({"--hostname", "192.0.2.1", "gputrace"}), 2);  // no place for the files
+}
+
+TEST_F(DynoTest, GlobalOptionsBeforeAndAfterTheCommand) {
+  daemon(
+      {answers({encode(rpc::ListProcessesReply{})}), answers({encode(rpc::ListProcessesReply{})})});
+  EXPECT_EQ(dyno({"ps", "--run_dir", directory_, "--json"}), 0);
+  const std::string after = out();
+  EXPECT_EQ(dyno({"--run-dir=" + directory_, "--json", "ps"}), 0);
+  EXPECT_EQ(out(), after);
+}
+
+TEST_F(DynoTest, EveryCommandTeaches) {
+  for (const char* name : {"status", "ps", "gputrace", "env", "version", "dcgm-pause",
+                           "dcgm-resume", "completion", "help"}) {
+    EXPECT_EQ(dyno({name, "--help"}), 0) << name;
+    EXPECT_THAT(out(), HasSubstr("Examples:")) << name;
+    const std::string help = out();
+    EXPECT_EQ(dyno({"help", name}), 0) << name;
+    EXPECT_EQ(out(), help) << name;
+  }
+  EXPECT_EQ(dyno({"--help"}), 0);
+  EXPECT_THAT(out(), HasSubstr("gputrace, trace"));
+  EXPECT_EQ(dyno({"help", "nothing"}), 2);
+}
+
+TEST_F(DynoTest, CompletionsKnowCommandsAndOptions) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    EXPECT_EQ(dyno({"completion", shell}), 0);
+    for (const char* word : {"gputrace", "trace", "log-file", "no-wait", "wide", "run-dir"}) {
+      EXPECT_THAT(out(), HasSubstr(word)) << shell;
+    }
+  }
+}
+
+TEST_F(DynoTest, ManualPageIsNotStale) {
+  EXPECT_EQ(dyno({"completion", "man"}), 0);
+  std::ifstream file(DYNOLOG_SOURCE_DIR "/docs/man/dyno.1");
+  std::stringstream kept;
+  kept << file.rdbuf();
+  EXPECT_EQ(kept.str(), out()) << "refresh with: dyno completion man > docs/man/dyno.1";
+}
+
+}  // namespace
+}  // namespace dynolog
