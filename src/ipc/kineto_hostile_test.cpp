@@ -187,9 +187,14 @@ TEST_F(KinetoHostileTest, OlderKernelsWayDropsMessagesWithDescriptorsAndStopsNot
   ASSERT_TRUE(lingering.peer.valid());
   const int flags = ::fcntl(lingering.sender.get(), F_GETFL);
   ASSERT_EQ(::fcntl(lingering.sender.get(), F_SETFL, flags & ~O_NONBLOCK), 0);
-  ASSERT_EQ(hostile.send_raw(hostile.poll_datagram(), {lingering.sender.get()}), 0);
-  // The last reference now lies in the message.
-  lingering.sender.reset();
+  {
+    const std::scoped_lock held(hold_);
+    ASSERT_TRUE(hostile.send_poll());
+    ASSERT_TRUE(events_.next<KinetoPolled>());
+    ASSERT_EQ(hostile.send_raw(hostile.poll_datagram(), {lingering.sender.get()}), 0);
+    // The last reference now lies in the message: it is not this thread that will wait.
+    lingering.sender.reset();
+  }
   const auto before = std::chrono::steady_clock::now();
   expect_served();
   // It lingers for 60 s; the deadline of these tests is half of that.

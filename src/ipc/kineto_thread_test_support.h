@@ -193,8 +193,10 @@ class KinetoThreadTest : public testing::Test {
 
   void start() {
     auto thread =
-        KinetoThread::start(options_, SystemRoot{}, clock_, log_,
-                            [this](KinetoEvent event) { events_.push(std::move(event)); });
+        KinetoThread::start(options_, SystemRoot{}, clock_, log_, [this](KinetoEvent event) {
+          events_.push(std::move(event));
+          const std::scoped_lock while_not_held(hold_);
+        });
     ASSERT_TRUE(thread) << thread.error().message;
     thread_ = std::move(*thread);
   }
@@ -243,6 +245,8 @@ class KinetoThreadTest : public testing::Test {
     ASSERT_TRUE(events_.next<KinetoWithdrawn>());
   }
 
+  // Held by a test, it stops the thread at its next event.
+  std::mutex hold_;
   KinetoThreadOptions options_;
   ShiftedClock clock_;
   CapturingLog log_;

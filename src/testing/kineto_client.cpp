@@ -192,7 +192,17 @@ Status KinetoTestClient::send_doubled_poll() {
 }
 
 Result<std::optional<KinetoClientReply>> KinetoTestClient::poll() {
-  if (auto sent = send_poll(); !sent) return std::unexpected(std::move(sent.error()));
+  // A full queue or nobody there: ten more tries, at intervals that double.
+  constexpr int kTries = 10;
+  int interval_ms = 10;
+  auto sent = send_poll();
+  for (int tries = 0; !sent && tries < kTries; ++tries) {
+    ::poll(nullptr, 0, interval_ms);
+    interval_ms *= 2;
+    ++retries_;
+    sent = send_poll();
+  }
+  if (!sent) return std::unexpected(std::move(sent.error()));
   return wait(patience());
 }
 

@@ -49,7 +49,7 @@ struct KinetoClientReply {
 [[nodiscard]] std::string kineto_context_datagram(std::int32_t gpu, std::int32_t pid,
                                                   std::int64_t job);
 
-// One process's client. Never waits longer than the real one does, but in wait().
+// One process's client. Waits as long as the real one does, and in wait() as long as is asked.
 class KinetoTestClient {
  public:
   [[nodiscard]] static Result<KinetoTestClient> open(KinetoClientOptions options);
@@ -77,6 +77,7 @@ class KinetoTestClient {
   // A new endpoint, as after an exec or by the race of 2.7-2.9. The old one is closed.
   [[nodiscard]] Status reopen();
 
+  [[nodiscard]] int retries() const { return retries_; }  // of sends, so far
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }  // raw
   [[nodiscard]] Milliseconds patience() const { return Milliseconds(10 * options_.profile.waits); }
@@ -94,6 +95,7 @@ class KinetoTestClient {
   UniqueFd fd_;
   UniqueFd second_;  // of two endpoints, the one that nobody reads
   bool busy_ = false;
+  int retries_ = 0;
 };
 
 }  // namespace dynolog
