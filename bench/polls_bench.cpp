@@ -2,6 +2,7 @@
 // polls are spread over 5 s. Each client is a process of its own, as in life. Exits with 1 when a
 // budget is missed.
 #include <fmt/format.h>
+#include <semaphore.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -9,13 +10,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/random.h"
@@ -29,7 +31,8 @@ namespace {
 using std::chrono::seconds;
 
 struct Sample {
-  std::int64_t nanoseconds = 0;  // from the first try to send to the reply
+  std::int64_t sent_ns = 0;        // before the first try to send
+  std::int64_t round_trip_ns = 0;  // to when the client had it, its own scheduling included
   int retries = 0;
   bool answered = false;
   bool would_terminate = false;
@@ -37,9 +40,13 @@ struct Sample {
 
 // Shared by the processes.
 struct Round {
-  std::atomic<std::int64_t> start_ns = 0;  // CLOCK_MONOTONIC; 0: not yet
-  std::atomic<int> ready = 0;
-  std::atomic<int> done = 0;
+  Round() {
+    for (sem_t* each : {&ready, &gate, &done}) ::sem_init(each, 1, 0);
+  }
+  std::int64_t start_ns = 0;  // CLOCK_MONOTONIC; set before the gate opens
+  sem_t ready{};
+  sem_t gate{};
+  sem_t done{};
 };
 
 struct Scene {
@@ -74,10 +81,19 @@ Sample poll_once(KinetoTestClient& client) {
   const int retries = client.retries();
   const std::int64_t began = monotonic_ns();
   const auto reply = client.poll();
-  Sample sample{.nanoseconds = monotonic_ns() - began, .retries = client.retries() - retries};
+  Sample sample{.sent_ns = began,
+                .round_trip_ns = monotonic_ns() - began,
+                .retries = client.retries() - retries};
   sample.answered = reply && *reply;
   sample.would_terminate = sample.answered && !(*reply)->would_terminate.empty();
   return sample;
+}
+
+void wait_for(sem_t& semaphore, std::size_t times) {
+  for (std::size_t i = 0; i < times; ++i) {
+    while (::sem_wait(&semaphore) != 0 && errno == EINTR) {
+    }
+  }
 }
 
 // One client process: polls in each round at its own place in the spread.
@@ -90,46 +106,67 @@ Sample poll_once(KinetoTestClient& client) {
                                         .job = 0});
   if (!client) ::_exit(1);
   for (Round& round : rounds) {
-    ++round.ready;
-    round.ready.notify_all();
-    round.start_ns.wait(0);
+    ::sem_post(&round.ready);
+    wait_for(round.gate, 1);
     const auto place =
         scene.spread * static_cast<std::int64_t>(index) / static_cast<std::int64_t>(scene.clients);
     wait_until(round.start_ns + place.count());
     sample = poll_once(*client);
-    ++round.done;
-    round.done.notify_all();
+    ::sem_post(&round.done);
   }
   ::pause();
   ::_exit(0);
 }
 
-void wait_for(const std::atomic<int>& counter, std::size_t wanted) {
-  for (int now = counter; static_cast<std::size_t>(now) < wanted; now = counter) counter.wait(now);
-}
+struct Quantiles {
+  explicit Quantiles(std::vector<double> values) : sorted(std::move(values)) {
+    std::ranges::sort(sorted);
+  }
+  [[nodiscard]] double at(double part) const {
+    if (sorted.empty()) return 0;
+    return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1))];
+  }
+  std::vector<double> sorted;
+};
 
-bool report(const Scene& scene, std::span<const Sample> samples, const KinetoCounters& counters) {
-  std::vector<double> milliseconds;
+struct Outcome {
+  KinetoCounters counters;
+  Nanoseconds cpu;  // of the daemon's side, in the measured round
+  std::unordered_map<std::int32_t, std::int64_t> answered_ns;  // by pid, the last
+};
+
+bool report(const Scene& scene, std::span<const Sample> samples, std::span<const pid_t> children,
+            const Outcome& outcome) {
+  std::vector<double> round_trips;
+  std::vector<double> ages;
   int retries = 0;
   bool harmed = false;
-  for (const Sample& sample : samples) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Sample& sample = samples[i];
     retries += sample.retries;
     harmed = harmed || sample.would_terminate;
-    if (sample.answered) milliseconds.push_back(static_cast<double>(sample.nanoseconds) / 1e6);
+    if (!sample.answered) continue;
+    round_trips.push_back(static_cast<double>(sample.round_trip_ns) / 1e6);
+    ages.push_back(static_cast<double>(outcome.answered_ns.at(children[i]) - sample.sent_ns) / 1e6);
   }
-  std::ranges::sort(milliseconds);
-  const auto at = [&milliseconds](double part) {
-    if (milliseconds.empty()) return 0.0;
-    return milliseconds[static_cast<std::size_t>(part *
-                                                 static_cast<double>(milliseconds.size() - 1))];
-  };
+  const Quantiles age(std::move(ages));
+  const Quantiles round_trip(std::move(round_trips));
   const double budget = static_cast<double>(scene.budget.count()) / 1e6;
   fmt::print(
-      "{}: {} of {} answered, {} late, p50 {:.2f} ms, p99 {:.2f}, max {:.2f} (budget {}), "
-      "{} sends tried again\n",
-      scene.title, milliseconds.size(), samples.size(), counters.late, at(0.5), at(0.99), at(1),
-      budget, retries);
-  return milliseconds.size() == samples.size() && !harmed && at(1) < budget;
+      "{}: {} of {} answered; age at the answer p50 {:.2f} ms, p99 {:.2f}, max {:.2f} "
+      "(budget {}); seen by the client p50 {:.2f}, p99 {:.2f}, max {:.2f}; "
+      "{} late, {} doubled, {} behind; {} sends tried again; {:.1f} us of CPU a poll\n",
+      scene.title, age.sorted.size(), samples.size(), age.at(0.5), age.at(0.99), age.at(1), budget,
+      round_trip.at(0.5), round_trip.at(0.99), round_trip.at(1), outcome.counters.late,
+      outcome.counters.doubled, outcome.counters.behind, retries,
+      static_cast<double>(outcome.cpu.count()) / 1e3 / static_cast<double>(scene.clients));
+  return age.sorted.size() == samples.size() && !harmed && age.at(1) < budget;
+}
+
+Nanoseconds process_cpu_time() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return seconds(used.tv_sec) + Nanoseconds(used.tv_nsec);
 }
 
 bool play(const Scene& scene) {
@@ -150,7 +187,12 @@ bool play(const Scene& scene) {
   CapturingLog log;
   KinetoThreadOptions options;
   options.abstract_name = name;
-  auto thread = KinetoThread::start(options, SystemRoot{}, clock, log, [](KinetoEvent event) {
+  Outcome outcome{};
+  // Written by the thread, read after it has ended.
+  auto thread = KinetoThread::start(options, SystemRoot{}, clock, log, [&](KinetoEvent event) {
+    if (const auto* polled = std::get_if<KinetoPolled>(&event); polled && polled->answered) {
+      outcome.answered_ns[polled->key.pid.value] = polled->time.time_since_epoch().count();
+    }
     if (const auto* state = std::get_if<KinetoRealtimeState>(&event)) {
       fmt::print("{}\n", state->sentence);
     }
@@ -159,12 +201,17 @@ bool play(const Scene& scene) {
   for (Round& round : rounds) {
     if (!good) break;
     wait_for(round.ready, scene.clients);
-    constexpr Nanoseconds kLead = Milliseconds(200);
+    // A poll within 250 ms of the last counts as doubled.
+    constexpr Nanoseconds kLead = seconds(1);
     round.start_ns = monotonic_ns() + kLead.count();
-    round.start_ns.notify_all();
+    for (std::size_t i = 0; i < scene.clients; ++i) ::sem_post(&round.gate);
+    const Nanoseconds before = process_cpu_time();
     wait_for(round.done, scene.clients);
+    outcome.cpu = process_cpu_time() - before;
   }
-  good = good && report(scene, samples, (*thread)->counters());
+  if (good) outcome.counters = (*thread)->counters();
+  if (good) thread->reset();
+  good = good && report(scene, samples, children, outcome);
   for (const pid_t child : children) ::kill(child, SIGKILL);
   for (const pid_t child : children) ::waitpid(child, nullptr, 0);
   return good;
