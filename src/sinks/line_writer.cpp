@@ -115,7 +115,7 @@ class ThreadedLineWriter final : public LineWriter {
     const std::scoped_lock lock(mutex_);
     if (lines_.empty()) return false;
     queued_bytes_ -= lines_.front().size();
-    if (is_broken_) current_ = "\n";  // ends the line that failed half-way
+    if (is_broken_) current_.push_back('\n');  // ends the line that failed half-way
     is_broken_ = false;
     current_ += lines_.front();
     lines_.pop_front();
