@@ -27,7 +27,7 @@ def main():
         loss.backward()
         optimizer.step()
         step += 1
-        if step % 1000 == 0:
+        if step == 1 or step % 1000 == 0:
             print(f'step {step}: loss {loss.item():.4f}', flush=True)
 
 
