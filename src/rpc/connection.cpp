@@ -60,24 +60,18 @@ enum class State : std::uint8_t {
 class SocketConnection final : public Connection,
                                public std::enable_shared_from_this<SocketConnection> {
  public:
-  SocketConnection(ConnectionContext& context, std::uint64_t id, Transport transport)
+  SocketConnection(ConnectionContext& context, std::uint64_t id, UniqueFd socket,
+                   Transport transport)
       : context_(context),
         id_(id),
         transport_(transport),
+        accepted_(std::move(socket)),
         socket_(context.loop.context()),
         timer_(context.loop.context()) {}
 
-  // False leaves the socket with the caller.
-  [[nodiscard]] bool adopt(int socket) {
-    const int family = transport_ == Transport::unix_socket ? AF_UNIX : AF_INET;
-    error_code error;
-    socket_.assign(asio::generic::stream_protocol(family, 0), socket, error);
-    return !error;
-  }
-
   void start() override {
     extend(context_.options.idle_time);
-    wait_readable();
+    readable();  // a hasty client's request is here already
   }
   void close_with(const ErrorReply& error) override;
   void abandon() override;
@@ -90,7 +84,8 @@ class SocketConnection final : public Connection,
   void keep(std::uint64_t serial, std::unique_ptr<TraceService::Following> following);
 
  private:
-  [[nodiscard]] int fd() { return socket_.native_handle(); }
+  [[nodiscard]] int fd() { return accepted_.valid() ? accepted_.get() : socket_.native_handle(); }
+  [[nodiscard]] bool enter_loop();
 
   void wait_readable();
   void readable();
@@ -122,6 +117,9 @@ class SocketConnection final : public Connection,
   ConnectionContext& context_;
   std::uint64_t id_;
   Transport transport_;
+  // The socket is the loop's, and has a timer, only once it has to be waited for: most calls need
+  // neither. Then it moves from the one to the other.
+  UniqueFd accepted_;
   asio::generic::stream_protocol::socket socket_;
   asio::steady_timer timer_;
   SteadyTime deadline_ = kNever;
@@ -171,8 +169,23 @@ class ConnectionResponder final : public Responder {
 // --- reading
 // --------------------------------------------------------------------------------------
 
+// False when epoll does not take the socket: then the connection is closed.
+bool SocketConnection::enter_loop() {
+  if (!accepted_.valid()) return true;
+  const int family = transport_ == Transport::unix_socket ? AF_UNIX : AF_INET;
+  error_code error;
+  socket_.assign(asio::generic::stream_protocol(family, 0), accepted_.get(), error);
+  if (error) {
+    close();
+    return false;
+  }
+  static_cast<void>(accepted_.release());
+  arm_timer();
+  return true;
+}
+
 void SocketConnection::wait_readable() {
-  if (reading_) return;
+  if (reading_ || !enter_loop()) return;
   reading_ = true;
   socket_.async_wait(asio::socket_base::wait_read, [self = shared_from_this()](error_code error) {
     self->reading_ = false;
@@ -273,6 +286,7 @@ void SocketConnection::identify(const Method& method, std::string text) {
     ++context_.counters.not_identified;
     return refuse(serial_, identity_error(proof.error()));
   }
+  if (!enter_loop()) return;  // the answer may be late, and then there is a deadline
   const auto kept = std::make_shared<const PeerProof>(std::move(*proof));
   if (unix_caller_) return identified(method, text, *kept, *unix_caller_);
   auto done = [weak = weak_from_this(), serial = serial_, &method, kept,
@@ -385,10 +399,11 @@ bool SocketConnection::send(std::string bytes) {
   out_ = std::move(bytes);
   out_sent_ = done;
   wait_writable();
-  return true;
+  return state_ != State::closed;
 }
 
 void SocketConnection::wait_writable() {
+  if (!enter_loop()) return;
   socket_.async_wait(asio::socket_base::wait_write, [self = shared_from_this()](error_code error) {
     if (self->state_ == State::closed) return;
     if (error) return self->close();
@@ -442,7 +457,7 @@ void SocketConnection::extend(std::chrono::milliseconds from_now) {
 // A deadline that moves away leaves the timer as it is: a request costs no timer operation then.
 void SocketConnection::set_deadline(SteadyTime deadline) {
   deadline_ = deadline;
-  if (deadline_ < armed_for_) arm_timer();
+  if (!accepted_.valid() && deadline_ < armed_for_) arm_timer();
 }
 
 void SocketConnection::arm_timer() {
@@ -496,6 +511,7 @@ void SocketConnection::abandon() {
   ++serial_;
   following_.reset();
   timer_.cancel();
+  accepted_.reset();
   error_code ignored;
   socket_.close(ignored);
 }
@@ -531,10 +547,7 @@ std::optional<Uid> SocketConnection::uid_for_limits() {
 
 std::shared_ptr<Connection> Connection::open(ConnectionContext& context, std::uint64_t id,
                                              UniqueFd socket, Transport transport) {
-  auto connection = std::make_shared<SocketConnection>(context, id, transport);
-  if (!connection->adopt(socket.get())) return nullptr;
-  static_cast<void>(socket.release());
-  return connection;
+  return std::make_shared<SocketConnection>(context, id, std::move(socket), transport);
 }
 
 void turn_away(UniqueFd socket, const ErrorReply& error) {

@@ -37,11 +37,12 @@ struct ConnectionContext {
 
 class Connection {
  public:
-  // `id` counts up: the greater one came later. nullptr when epoll does not take the socket.
+  // `id` counts up: the greater one came later.
   [[nodiscard]] static std::shared_ptr<Connection> open(ConnectionContext& context,
                                                         std::uint64_t id, UniqueFd socket,
                                                         Transport transport);
   virtual ~Connection() = default;
+  // Reads at once; may close, too.
   virtual void start() = 0;
   // At once, with an error frame where there is room for it.
   virtual void close_with(const ErrorReply& error) = 0;

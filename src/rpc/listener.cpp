@@ -226,20 +226,15 @@ std::vector<Listener> listen_tcp(const ServerOptions& options) {
   return result;
 }
 
-Transport transport_of(int tcp_socket) {
-  sockaddr_storage storage{};
-  socklen_t size = sizeof storage;
-  if (::getpeername(tcp_socket, reinterpret_cast<sockaddr*>(&storage), &size) != 0) {
-    return Transport::remote_tcp;
-  }
-  if (storage.ss_family == AF_INET) {
+Transport transport_of(const sockaddr_storage& tcp_peer) {
+  if (tcp_peer.ss_family == AF_INET) {
     sockaddr_in v4{};
-    std::memcpy(&v4, &storage, sizeof v4);
+    std::memcpy(&v4, &tcp_peer, sizeof v4);
     return (ntohl(v4.sin_addr.s_addr) >> 24U) == 127 ? Transport::loopback_tcp
                                                      : Transport::remote_tcp;
   }
   sockaddr_in6 v6{};
-  std::memcpy(&v6, &storage, sizeof v6);
+  std::memcpy(&v6, &tcp_peer, sizeof v6);
   const bool mapped = IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) && v6.sin6_addr.s6_addr[12] == 127;
   return mapped || IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) ? Transport::loopback_tcp
                                                        : Transport::remote_tcp;

@@ -1,6 +1,8 @@
 // Listening sockets of the RPC: bound, or degraded with a sentence on who is in the way.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +29,6 @@ struct Listener {
 [[nodiscard]] std::vector<Listener> listen_tcp(const ServerOptions& options);
 
 // Where an accepted TCP connection comes from.
-[[nodiscard]] Transport transport_of(int tcp_socket);
+[[nodiscard]] Transport transport_of(const sockaddr_storage& tcp_peer);
 
 }  // namespace dynolog::rpc

@@ -162,11 +162,13 @@ void ListeningServer::watch(Acceptor& acceptor) {
 
 void ListeningServer::accept_some(Acceptor& acceptor) {
   for (int i = 0; i < kAcceptsPerWakeUp; ++i) {
-    UniqueFd socket(
-        ::accept4(acceptor.listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    sockaddr_storage peer{};
+    socklen_t size = sizeof peer;
+    UniqueFd socket(::accept4(acceptor.listener.socket.get(), reinterpret_cast<sockaddr*>(&peer),
+                              &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) {
       const Transport transport =
-          acceptor.listener.tcp ? transport_of(socket.get()) : Transport::unix_socket;
+          acceptor.listener.tcp ? transport_of(peer) : Transport::unix_socket;
       admit(std::move(socket), transport);
       continue;
     }
@@ -230,7 +232,6 @@ void ListeningServer::admit(UniqueFd socket, Transport transport) {
   ++counters_.accepted;
   const std::uint64_t id = ++last_id_;
   auto connection = Connection::open(context_, id, std::move(socket), transport);
-  if (!connection) return;
   connections_.emplace(id, Entry{.connection = connection, .uid = std::nullopt});
   enforce_limits(id);
   if (connections_.contains(id)) connection->start();
