@@ -1,15 +1,47 @@
 // A program that is nothing but the workers, for tests: dispatches --worker=... as the daemon does.
+// DYNOLOG_TEST_WORKER makes it a bad one: "silent", "early" (facts that cannot block, then
+// silence), "garbage", "wrong-number", "exit".
+#include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "base/system_root.h"
 #include "net/child_process.h"
 #include "workers/files_worker.h"
+#include "workers/procs_frames.h"
 #include "workers/procs_worker.h"
+#include "workers/request_channel.h"
+
+namespace {
+
+using namespace dynolog;  // NOLINT: a program of its own
+
+int misbehave(std::string_view how) {
+  std::string frame;
+  while (receive_frame(kWorkerChannelFd, frame)) {
+    if (how == "exit") return 3;
+    if (how == "garbage") static_cast<void>(send_frame(kWorkerChannelFd, "nonsense"));
+    if (how == "wrong-number") {
+      static_cast<void>(send_frame(kWorkerChannelFd, encode_numbered(99, "{}")));
+    }
+    if (how == "early") {
+      const auto request = decode_procs_request(decode_numbered(frame)->body);
+      ProcessFacts facts;
+      facts.key = request->key;
+      facts.uid = Uid{77};
+      static_cast<void>(send_frame(kWorkerChannelFd, encode_numbered(0, encode_facts(facts))));
+    }
+  }
+  return 0;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const std::string_view kind = argc > 1 ? argv[1] : "";
-  const dynolog::SystemRoot root;
-  if (kind == "--worker=procs") return dynolog::run_procs_worker(dynolog::kWorkerChannelFd, root);
-  if (kind == "--worker=files") return dynolog::run_files_worker(dynolog::kWorkerChannelFd, root);
+  if (const char* how = std::getenv("DYNOLOG_TEST_WORKER")) return misbehave(how);
+  const SystemRoot root;
+  if (kind == "--worker=procs") return run_procs_worker(kWorkerChannelFd, root);
+  if (kind == "--worker=files") return run_files_worker(kWorkerChannelFd, root);
   return 2;
 }

@@ -1,0 +1,193 @@
+// Facts from a made-up /proc, and from the real one about this very process.
+#include "workers/process_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/unique_fd.h"
+#include "workers/proc_entry.h"
+
+namespace dynolog {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::string_literals;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+class FakeProcTest : public ::testing::Test {
+ protected:
+  FakeProcTest() {
+    std::string pattern = ::testing::TempDir() + "process_reader_XXXXXX";
+    path_ = ::mkdtemp(pattern.data());
+    root_.proc = path_;
+    make(100);
+    make(1);
+  }
+  ~FakeProcTest() override { fs::remove_all(path_); }
+
+  void make(int pid) {
+    const fs::path directory = path_ / std::to_string(pid);
+    fs::create_directories(directory / "fd");
+    fs::create_directories(directory / "ns");
+    for (const char* name : {"user", "pid", "mnt"}) {
+      fs::create_symlink(name + ":[4026531837]"s, directory / "ns" / name);
+    }
+    fs::create_symlink("/", directory / "root");
+    fs::create_symlink("/work", directory / "cwd");
+    write(pid, "stat",
+          std::to_string(pid) + " (py (x)) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 " +
+              std::to_string(kStart) + " 0 0\n");
+    write(pid, "status",
+          "Name:\tpython\nState:\tS (sleeping)\nPid:\t" + std::to_string(pid) +
+              "\nPPid:\t1\nUid:\t1000\t1001\t1000\t1000\nGid:\t1\t1\t1\t1\nGroups:\t1 2\n"
+              "NSpid:\t" +
+              std::to_string(pid) + "\t7\n");
+    write(pid, "cgroup", "0::/user.slice/session-1.scope\n");
+    write(pid, "cmdline", "python\0train.py\0"s);
+    write(pid, "environ",
+          "A=1\0KINETO_USE_DAEMON=\0KINETO_CONFIG=/etc/k.conf\0RANK=3\0"
+          "KINETO_ONDEMAND_TRACE_DIR=/traces\0KINETO_IPC_SOCKET_DIR=/run/d\0"
+          "WORLD_SIZE=8\0"s);
+    write(pid, "maps",
+          "7f00-7f01 r-xp 00000000 08:01 1   /usr/lib/libc.so.6\n"
+          "7f02-7f03 r-xp 00000000 08:01 2   /v/torch/lib/libtorch_cpu.so\n");
+  }
+  void write(int pid, const std::string& name, const std::string& text) {
+    std::ofstream(path_ / std::to_string(pid) / name, std::ios::binary) << text;
+  }
+  void link(const std::string& name, const std::string& target) {
+    fs::remove(path_ / "100" / name);
+    fs::create_symlink(target, path_ / "100" / name);
+  }
+  ProcessFacts facts() {
+    const auto read = read_process_facts(root_, {Pid{100}, kStart},
+                                         [this](const ProcessFacts& early) { early_ = early; });
+    EXPECT_TRUE(read.has_value()) << read.error().message;
+    return read.value_or(ProcessFacts{});
+  }
+
+  static constexpr std::uint64_t kStart = 5555;
+  fs::path path_;
+  SystemRoot root_;
+  ProcessFacts early_;
+};
+
+TEST_F(FakeProcTest, ReadsEverything) {
+  const ProcessFacts read = facts();
+  EXPECT_EQ(read.uid, Uid{1001});  // the effective one
+  EXPECT_EQ(read.namespace_pid, 7);
+  EXPECT_EQ(read.container, "");
+  EXPECT_EQ(read.command, "python train.py");
+  EXPECT_EQ(read.working_directory, "/work");
+  EXPECT_EQ(read.job.rank, 3);
+  EXPECT_EQ(read.job.world_size, 8);
+  EXPECT_FALSE(read.holds_gpu);
+  EXPECT_EQ(read.torch_library, "/v/torch/lib/libtorch_cpu.so");
+  EXPECT_TRUE(read.uses_daemon);
+  EXPECT_EQ(read.kineto_config, "/etc/k.conf");
+  EXPECT_EQ(read.ondemand_trace_dir, "/traces");
+  EXPECT_EQ(read.ipc_socket_dir, "/run/d");
+  EXPECT_TRUE(read.missing.empty());
+  EXPECT_EQ(early_.uid, Uid{1001});
+  EXPECT_EQ(early_.namespace_pid, 7);
+}
+
+TEST_F(FakeProcTest, ReusedPidIsNotFound) {
+  const auto read =
+      read_process_facts(root_, {Pid{100}, kStart + 1}, [](const ProcessFacts&) { FAIL(); });
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().kind, ErrorKind::not_found);
+  EXPECT_EQ(read_process_facts(root_, {Pid{77}, 1}, [](const ProcessFacts&) {}).error().kind,
+            ErrorKind::not_found);
+}
+
+TEST_F(FakeProcTest, WhatIsMissingIsSaidAndTheRestGoesOn) {
+  fs::remove(path_ / "100/environ");
+  fs::remove(path_ / "100/maps");
+  fs::remove_all(path_ / "100/fd");
+  const ProcessFacts read = facts();
+  EXPECT_EQ(read.command, "python train.py");
+  EXPECT_EQ(read.missing.size(), 3U);
+  EXPECT_THAT(read.missing, Contains(HasSubstr("environment: ")));
+  EXPECT_THAT(read.missing, Contains(HasSubstr("mapped files: ")));
+}
+
+TEST_F(FakeProcTest, GpuDevices) {
+  link("fd/3", "/dev/nvidiactl");
+  link("fd/4", "/dev/nvidia-uvm");
+  EXPECT_FALSE(facts().holds_gpu);
+  for (const char* device : {"/dev/nvidia0", "/dev/nvidia12", "/dev/kfd", "/dev/dri/renderD128"}) {
+    link("fd/5", device);
+    EXPECT_TRUE(facts().holds_gpu) << device;
+  }
+}
+
+TEST_F(FakeProcTest, PathsAreAsInTheProcessesRoot) {
+  link("root", "/srv/jail");
+  link("cwd", "/srv/jail/home");
+  write(100, "maps",
+        "7f02-7f03 r-xp 00000000 08:01 2   /srv/jail/v/torch/lib/libtorch_cpu.so (deleted)\n");
+  EXPECT_EQ(facts().working_directory, "/home");
+  EXPECT_EQ(facts().torch_library, "/v/torch/lib/libtorch_cpu.so");
+}
+
+TEST_F(FakeProcTest, HostileSizesAreBounded) {
+  write(100, "cmdline", std::string(1'000'000, 'a'));
+  write(100, "environ", std::string(3'000'000, 'b'));
+  write(100, "cgroup", std::string(300'000, 'c'));
+  write(100, "maps", std::string(500'000, 'd') + "\n" + "7f-7f r 0 0 1  /x/libtorch_cpu.so\n");
+  const ProcessFacts read = facts();
+  EXPECT_LE(read.command.size(), 1024U);
+  EXPECT_EQ(read.torch_library, "/x/libtorch_cpu.so");
+}
+
+TEST_F(FakeProcTest, HoldersAreFoundAndJudged) {
+  link("fd/3", "socket:[4711]");
+  link("fd/4", "socket:[4712]");
+  auto holders = find_socket_holders(root_, 4711);
+  ASSERT_TRUE(holders.has_value());
+  ASSERT_EQ(holders->size(), 1U);
+  EXPECT_EQ(holders->at(0).key, (ProcessKey{Pid{100}, kStart}));
+  EXPECT_EQ(holders->at(0).uid, Uid{1001});
+  EXPECT_TRUE(holders->at(0).host_namespaces);
+  link("ns/mnt", "mnt:[1]");
+  EXPECT_FALSE(find_socket_holders(root_, 4711)->at(0).host_namespaces);
+  EXPECT_TRUE(find_socket_holders(root_, 47)->empty());
+}
+
+TEST_F(FakeProcTest, NamespacesThatCannotBeReadAreNotTheHosts) {
+  fs::remove(path_ / "1/ns/user");
+  EXPECT_FALSE(read_holder_facts(root_, Pid{100})->host_namespaces);
+}
+
+TEST(RealProc, ThisProcess) {
+  const SystemRoot root;
+  const Pid self{::getpid()};
+  const auto entry = ProcEntry::open(root, self);
+  ASSERT_TRUE(entry.has_value());
+  const ProcessKey key{self, entry->stat().value().start_ticks};
+  const auto facts = read_process_facts(root, key, [](const ProcessFacts&) {});
+  ASSERT_TRUE(facts.has_value());
+  EXPECT_EQ(facts->uid, Uid{::geteuid()});
+  EXPECT_THAT(facts->command, HasSubstr("workers_test"));
+  EXPECT_EQ(facts->working_directory, fs::current_path().string());
+  EXPECT_TRUE(facts->missing.empty());
+
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  struct stat status{};
+  ASSERT_EQ(::fstat(socket.get(), &status), 0);
+  const auto holders = find_socket_holders(root, static_cast<std::uint32_t>(status.st_ino));
+  ASSERT_TRUE(holders.has_value());
+  ASSERT_EQ(holders->size(), 1U);
+  EXPECT_EQ(holders->at(0).key, key);
+}
+
+}  // namespace
+}  // namespace dynolog
