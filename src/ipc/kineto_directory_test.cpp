@@ -265,6 +265,31 @@ TEST_F(KinetoDirectoryTest, ReplacedDirectoryIsOpenedAnew) {
   fs::remove_all(directory_ + ".old");
 }
 
+TEST_F(KinetoDirectoryTest, FloodedDirectoryWaitsAndTheOthersAreServed) {
+  options_.abstract_endpoint = true;
+  Puppet elsewhere({.profile = *kineto_client_profile("2.14"),
+                    .abstract_name = options_.abstract_name,
+                    .directory = "",
+                    .pids = {},
+                    .job = 0});
+  start();
+  auto flooder = open_client();
+  while (thread_->counters().paused == 0) (void)flooder.send_raw("x");
+  EXPECT_EQ(elsewhere.tell("ask"), "answered:");
+  // When the flood is over, all is as before.
+  while (flooder.send_raw("x") == 0) {
+  }
+  auto client = open_client();
+  std::optional<KinetoClientReply> reply;
+  for (int i = 0; i < 300 && !reply; ++i) {
+    if (client.send_poll())
+      reply = client.wait(client.patience());
+    else
+      (void)client.wait(client.patience());
+  }
+  EXPECT_TRUE(reply);
+}
+
 TEST_F(KinetoDirectoryTest, ServesSeveralPlacesAtOnce) {
   options_.abstract_endpoint = true;
   Puppet by_name({.profile = *kineto_client_profile("2.14"),

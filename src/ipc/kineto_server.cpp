@@ -20,11 +20,23 @@ constexpr std::uint64_t kWakeTag = ~std::uint64_t{0} & ~KinetoClients::kTagBit;
 constexpr int kBatch = 64;
 constexpr std::size_t kMaxEndpoints = 4096;
 
+// A tenant that sends more than this to its own directory waits for the next window, so that the
+// others are served and the reader stays modest: 512 honest processes that all poll twice fit in.
+constexpr Nanoseconds kWindow = Milliseconds(250);
+constexpr int kMaxInWindow = 1024;
+
 bool watch(int epoll, int fd, std::uint64_t tag) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = tag;
   return ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void listen_or_pause(int epoll, int fd, std::uint64_t tag, bool listen) {
+  epoll_event event{};
+  event.events = listen ? static_cast<std::uint32_t>(EPOLLIN) : 0;
+  event.data.u64 = tag;
+  ::epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event);
 }
 
 }  // namespace
@@ -185,6 +197,7 @@ int KinetoServer::timeout(MonotonicTime now) const {
     return !listener.up || listener.endpoint->label().starts_with('/');
   });
   if (anything_to_try) consider(retry_at_);
+  for (const Listener& listener : listeners_) consider(listener.paused_until);
   if (!next) return -1;
   if (*next <= now) return 0;
   // Rounded up, or the loop would turn until the time has come.
@@ -202,22 +215,51 @@ bool KinetoServer::turn() {
     } else if ((tag & KinetoClients::kTagBit) != 0) {
       clients_.on_pidfd(tag);
     } else if (tag < listeners_.size()) {
-      drain(listeners_[tag]);
+      drain(tag);
     }
   }
   const MonotonicTime now = clock_.monotonic();
   answers_.on_time(clients_);
+  resume(now);
   retry(now);
   report(priority_.on_turn(now, thread_cpu_time()));
   return commands;
 }
 
-void KinetoServer::drain(Listener& listener) {
+void KinetoServer::drain(std::size_t index) {
+  Listener& listener = listeners_[index];
   if (listener.endpoint->fd() < 0) return;
   const bool watched = !listener.rights_refused && watchdog_ != nullptr;
   if (watched) watchdog_->arm();
   receive_batch(listener, watched);
   if (watched) watchdog_->disarm();
+  if (listener.endpoint->label().starts_with('/')) pause_if_flooded(index, clock_.monotonic());
+}
+
+void KinetoServer::pause_if_flooded(std::size_t index, MonotonicTime now) {
+  Listener& listener = listeners_[index];
+  if (now - listener.window_start >= kWindow) {
+    listener.window_start = now;
+    listener.in_window = 0;
+    return;
+  }
+  if (listener.in_window < kMaxInWindow) return;
+  ++tally_.paused;
+  listener.paused_until = now + kWindow;
+  listen_or_pause(epoll_.get(), listener.endpoint->fd(), index, false);
+}
+
+void KinetoServer::resume(MonotonicTime now) {
+  for (std::size_t i = 0; i < listeners_.size(); ++i) {
+    Listener& listener = listeners_[i];
+    if (!listener.paused_until || *listener.paused_until > now) continue;
+    listener.paused_until.reset();
+    listener.window_start = now;
+    listener.in_window = 0;
+    if (listener.endpoint->fd() >= 0) {
+      listen_or_pause(epoll_.get(), listener.endpoint->fd(), i, true);
+    }
+  }
 }
 
 void KinetoServer::receive_batch(Listener& listener, bool watched) {
@@ -229,6 +271,7 @@ void KinetoServer::receive_batch(Listener& listener, bool watched) {
       ++tally_.receive_interrupted;
     }
     if (outcome == DatagramReceiver::Outcome::received) {
+      ++listener.in_window;
       handle(datagram, *listener.endpoint);
     } else if (outcome == DatagramReceiver::Outcome::nothing) {
       return;

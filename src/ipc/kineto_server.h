@@ -43,6 +43,10 @@ class KinetoServer {
     bool up = false;
     std::string problem;
     bool rights_refused = false;
+    // Of a directory, which belongs to one tenant: what came in this window.
+    MonotonicTime window_start;
+    int in_window = 0;
+    std::optional<MonotonicTime> paused_until;
   };
 
   KinetoServer(const KinetoThreadOptions& options, const SystemRoot& root, const Clock& clock,
@@ -55,8 +59,10 @@ class KinetoServer {
   [[nodiscard]] Status open(std::size_t index);
   void set_state(Listener& listener, const Status& status);
   void retry(MonotonicTime now);
-  void drain(Listener& listener);
+  void drain(std::size_t index);
   void receive_batch(Listener& listener, bool watched);
+  void pause_if_flooded(std::size_t index, MonotonicTime now);
+  void resume(MonotonicTime now);
   void handle(Datagram& datagram, KinetoEndpoint& endpoint);
   void report(RealtimePriority::Change change);
   [[nodiscard]] int timeout(MonotonicTime now) const;

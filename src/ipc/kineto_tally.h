@@ -22,7 +22,7 @@ class Counter {
 struct KinetoTally {
   Counter polls, answered, contexts, malformed, no_credentials, vanished, with_descriptors, late,
       doubled, bad_sender, behind, reply_failed, no_descriptors, clients, table_full,
-      receive_interrupted;
+      receive_interrupted, paused;
 
   [[nodiscard]] KinetoCounters read() const {
     return {.polls = polls.value(),
@@ -40,7 +40,8 @@ struct KinetoTally {
             .no_descriptors = no_descriptors.value(),
             .clients = clients.value(),
             .table_full = table_full.value(),
-            .receive_interrupted = receive_interrupted.value()};
+            .receive_interrupted = receive_interrupted.value(),
+            .paused = paused.value()};
   }
 };
 

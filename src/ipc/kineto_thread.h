@@ -97,6 +97,7 @@ struct KinetoCounters {
   std::uint64_t clients = 0;         // gauge
   std::uint64_t table_full = 0;
   std::uint64_t receive_interrupted = 0;  // kernels before 6.16: a sent descriptor held us up
+  std::uint64_t paused = 0;               // times that a flooded directory was left waiting
 };
 
 struct KinetoThreadOptions {
