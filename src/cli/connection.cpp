@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -49,7 +50,7 @@ Result<UniqueFd> connect_to(const sockaddr* address, socklen_t length, const Clo
     socklen_t size = sizeof error;
     ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
   }
-  if (error != 0) return fail(ErrorKind::unavailable, std::strerror(error));
+  if (error != 0) return fail(ErrorKind::unavailable, std::generic_category().message(error));
   return fd;
 }
 
@@ -69,7 +70,7 @@ Result<UniqueFd> connect_unix(const std::string& path, const Clock& clock, Monot
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     if (errno == EAGAIN)
       return fail(ErrorKind::timed_out, "the daemon does not accept connections");
-    return fail(ErrorKind::unavailable, std::strerror(errno));
+    return fail(ErrorKind::unavailable, std::generic_category().message(errno));
   }
   ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
   return fd;

@@ -134,7 +134,7 @@ std::string render_status(const rpc::StatusReply& reply, const std::string& endp
   for (const auto& [name, value] : reply.counters) {
     if (value > 0) counters += fmt::format("  {} {}\n", name, value);
   }
-  if (!counters.empty()) out += "\ndropped or refused since its start\n" + counters;
+  if (!counters.empty()) out += "\ncounters\n" + counters;
   return out;
 }
 
