@@ -201,11 +201,7 @@ rpc::ListProcessesReply ProcessRegistry::list(const Caller& caller) {
   rpc::ListProcessesReply reply;
   const MonotonicTime now = world_.clock.monotonic();
   for (const ProcessEntry* entry : table_.all()) {
-    const std::string container = entry->facts ? entry->facts->container : "";
-    // Until its container is known a process is shown to root of the host alone.
-    const bool reachable =
-        caller.host_root || (entry->facts && may_reach(caller, Tenant{entry->uid, container}));
-    if (reachable) reply.processes.push_back(row(*entry, now));
+    if (may_reach(caller, *entry)) reply.processes.push_back(row(*entry, now));
   }
   return reply;
 }

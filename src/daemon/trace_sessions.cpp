@@ -15,7 +15,6 @@ namespace {
 
 constexpr auto kKeepEnded = std::chrono::minutes(10);
 constexpr std::size_t kMaxSessions = 256;
-constexpr auto kFileAfterEnd = std::chrono::seconds(2);
 constexpr auto kJournalDelay = Milliseconds(50);
 constexpr std::size_t kMaxJournal = 64U << 20U;
 
@@ -91,27 +90,21 @@ void TraceSessions::on_receipt(const KinetoReceipt& event) {
 
 void TraceSessions::on_not_handed_over(const KinetoNotHandedOver& event) {
   with_trace(event.key, event.trace_id, [&](ProcessTrace& trace) {
-    if (event.why == KinetoNotHandedOver::Why::identity_changed) {
-      return trace.on_identity_changed(event.time);
+    switch (event.why) {
+      case KinetoNotHandedOver::Why::identity_changed:
+        return trace.on_identity_changed(event.time);
+      case KinetoNotHandedOver::Why::too_large:
+        return trace.on_refused(event.time, "the configuration does not fit into one datagram");
+      case KinetoNotHandedOver::Why::busy:
+        break;
     }
     return trace.on_poll_busy_before_hand_over(event.time);
   });
 }
 
 void TraceSessions::on_ended(const KinetoEnded& ended) {
-  const auto active = active_.find(ended.key.pid);
-  if (active == active_.end()) return;
-  Live& live = *sessions_.at(active->second);
-  const ProcessTrace& trace = live.session.traces.at(ended.key.pid);
-  const auto end = [this, key = ended.key] {
-    with_trace(key, "",
-               [&](ProcessTrace& gone) { return gone.on_process_end(world_.clock.monotonic()); });
-  };
-  if (trace.key() != ended.key || !trace.beyond_recall()) {
-    end();
-    return;
-  }
-  live.after_end[ended.key.pid] = world_.loop.after(kFileAfterEnd, end);
+  with_trace(ended.key, "",
+             [&](ProcessTrace& trace) { return trace.on_process_end(world_.clock.monotonic()); });
 }
 
 void TraceSessions::on_file(const SessionId& id, FileEvent event) {
@@ -162,7 +155,6 @@ void TraceSessions::changed(Live& live, const ProcessTrace& trace) {
                              {"state", std::string(to_string(trace.state()))}}});
   if (is_end(trace.state())) {
     active_.erase(pid);
-    live.after_end.erase(pid);
     const auto worker = live.plan.workers.find(live.tenants[pid]);
     if (worker != live.plan.workers.end()) worker->second->unwatch(pid);
   }

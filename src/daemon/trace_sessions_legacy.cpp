@@ -44,10 +44,7 @@ void TraceSessions::legacy_trace(const Caller& caller, rpc::LegacyTraceRequest r
     std::vector<ProcessKey> chosen;
     const MonotonicTime now = world_.clock.monotonic();
     for (const ProcessEntry* entry : world_.registry.table().all()) {
-      const std::string container = entry->facts ? entry->facts->container : "";
-      if (!caller.host_root && (!entry->facts || !may_reach(caller, {entry->uid, container}))) {
-        continue;
-      }
+      if (!may_reach(caller, *entry)) continue;
       if (!matches_job(*entry, request.job_id) || !matches_pid(*entry, request.pids)) continue;
       reply.processes_matched.push_back(reported_pid(*entry));
       const bool busy =

@@ -28,8 +28,6 @@ struct TraceSessions::Live {
   Timer expiry;    // of an uncommitted session, later of an ended one
   Timer due;       // of its traces
   Timer deadline;  // the caller's
-  // A process may end right after its file was renamed: the file has the last word, for a moment.
-  std::map<Pid, Timer> after_end;
 };
 
 // A cancel that waits for the mailbox's answers.

@@ -175,6 +175,10 @@ rpc::PlannedTrace TraceSessions::planned_row(const PlanItem& item) const {
     row.notes.push_back("the file cannot be checked: " + item.files_unknown);
   }
   const ProcessEntry* entry = world_.registry.table().find(item.key.pid);
+  if (entry != nullptr &&
+      dynolog::state_of(*entry, world_.clock.monotonic()) == ProcessState::stalled) {
+    row.notes.push_back("stalled: it is traced if it wakes up");
+  }
   if (entry != nullptr && entry->facts) {
     row.namespace_pid = entry->facts->namespace_pid;
     row.rank = entry->facts->job.rank;

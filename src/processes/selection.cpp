@@ -107,7 +107,7 @@ void sort_out(const std::vector<const ProcessEntry*>& matched,
     const Pid pid = entry->key.pid;
     if (is_launcher(*entry) && !names_pid(*entry, selection) && has_workers(*entry, reachable)) {
       selected.skipped.push_back({pid, "launcher of the job: it registers, but trains nothing"});
-    } else if (state_of(*entry, now) == ProcessState::stalled) {
+    } else if (!names_pid(*entry, selection) && state_of(*entry, now) == ProcessState::stalled) {
       selected.skipped.push_back({pid, stalled_reason(*entry, now)});
     } else if (selection.process_limit > 0 && selected.chosen.size() >= selection.process_limit) {
       selected.skipped.push_back(

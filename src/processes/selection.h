@@ -38,7 +38,8 @@ struct Selected {
 };
 
 // Only processes that `caller` may reach are looked at at all: others are neither chosen nor shown.
-// Launchers are skipped when their job has worker processes, unless named by pid.
+// Launchers are skipped when their job has worker processes, and stalled processes always, unless
+// named by pid: then the user has the say, and a stalled one may wake up.
 [[nodiscard]] Selected select_processes(const std::vector<const ProcessEntry*>& entries,
                                         const Selection& selection, const Caller& caller,
                                         MonotonicTime now);

@@ -195,6 +195,13 @@ TEST_F(SelectionTest, StalledOnesAreSkippedWithTheirAge) {
   EXPECT_EQ(selected.skipped[0].reason, "stalled: last poll 14 s ago");
 }
 
+TEST_F(SelectionTest, AStalledOneThatIsNamedIsTheUsersWish) {
+  add(201).last_poll = kNow - seconds(14);
+  Selection by_pid;
+  by_pid.pids = {201};
+  EXPECT_THAT(chosen(by_pid, user()), ElementsAre(201));
+}
+
 TEST_F(SelectionTest, RootMustSayWhoseOrAll) {
   add(201, 0, Uid{1000}, "9");
   add(202, 1, Uid{1000}, "9");
