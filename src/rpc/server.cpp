@@ -115,6 +115,8 @@ class ListeningServer final : public Server {
   void pause(Acceptor& acceptor);
   void reserve_descriptor();
   void admit(UniqueFd socket, Transport transport);
+  // Root, and the user whose daemon this is.
+  [[nodiscard]] bool exempt(Uid uid) const { return uid == kRootUid || uid == own_uid_; }
   void count_owners();
   void enforce_limits(std::uint64_t newest);
   [[nodiscard]] std::uint64_t newest_of_heaviest(std::uint64_t otherwise) const;
@@ -132,6 +134,7 @@ class ListeningServer final : public Server {
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   std::optional<SocketFile> file_;
   UniqueFd spare_;  // given up for a moment to accept, and turn away, when there are no others left
+  Uid own_uid_{::geteuid()};
   std::uint64_t last_id_ = 0;
   std::map<std::uint64_t, Entry> connections_;
   // Whose connections they are is only looked up once there are enough for a limit to matter.
@@ -251,7 +254,7 @@ void ListeningServer::enforce_limits(std::uint64_t newest) {
   if (connections_.size() <= least) return;
   count_owners();
   const auto uid = connections_.at(newest).uid;
-  if (uid && *uid != kRootUid && owners_[uid] > options_.max_connections_per_uid) {
+  if (uid && !exempt(*uid) && owners_[uid] > options_.max_connections_per_uid) {
     return close_over_limit(newest, fmt::format("uid {} holds {} connections, which is the limit",
                                                 uid->value, options_.max_connections_per_uid));
   }
@@ -263,12 +266,12 @@ void ListeningServer::enforce_limits(std::uint64_t newest) {
   }
 }
 
-// Root, who has to reach the daemon most of all then, does not count.
+// Who is exempt has to reach the daemon most of all then, and does not count.
 std::uint64_t ListeningServer::newest_of_heaviest(std::uint64_t otherwise) const {
   std::optional<std::optional<Uid>> heaviest;
   std::size_t most = 0;
   for (const auto& [uid, count] : owners_) {
-    if (uid == kRootUid || count <= most) continue;
+    if ((uid && exempt(*uid)) || count <= most) continue;
     heaviest = uid;
     most = count;
   }
