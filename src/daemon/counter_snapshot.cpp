@@ -22,6 +22,7 @@ constexpr std::array kKinetoCounters = {
     std::pair{std::string_view("kineto_reply_failed"), &KinetoCounters::reply_failed},
     std::pair{std::string_view("kineto_table_full"), &KinetoCounters::table_full},
     std::pair{std::string_view("kineto_no_descriptors"), &KinetoCounters::no_descriptors},
+    std::pair{std::string_view("kineto_paused"), &KinetoCounters::paused},
     std::pair{std::string_view("kineto_receive_interrupted"), &KinetoCounters::receive_interrupted},
 };
 

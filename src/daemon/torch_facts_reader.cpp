@@ -1,4 +1,5 @@
-// Batches requests by tenant and gives each batch to a files worker of its own.
+// Batches requests by tenant and gives each batch to a files worker of its own. A library of some
+// 400 MB is searched once: what was found is kept under its inode, size and time.
 #include "daemon/torch_facts_reader.h"
 
 #include <chrono>
@@ -15,6 +16,7 @@ namespace {
 // Long enough to gather the ranks of a host, short enough to be known before anyone asks.
 constexpr Nanoseconds kGather = Milliseconds(50);
 constexpr std::size_t kMaxBatch = 256;
+constexpr std::size_t kMaxLibraries = 256;
 
 struct Wanted {
   ProcessFacts facts;
@@ -39,6 +41,14 @@ class BatchingReader final : public TorchFactsReader {
 
  private:
   using BatchPlace = std::list<Batch>::iterator;
+  struct Waiting {
+    BatchPlace batch;
+    Pid pid;
+  };
+  struct Search {
+    BatchPlace by;
+    std::vector<Waiting> waiting;
+  };
 
   void start_batches() {
     std::map<Tenant, std::vector<Wanted>> by_tenant;
@@ -68,11 +78,75 @@ class BatchingReader final : public TorchFactsReader {
     }
     batch->worker = std::move(*worker);
     for (const auto& [pid, wanted] : batch->open) {
-      batch->worker->torch_facts(pid, wanted.facts.torch_library, wanted.facts.kineto_config,
-                                 [this, batch, asked = pid](Result<TorchFacts> facts) {
-                                   answer(batch, asked, std::move(facts));
-                                 });
+      batch->worker->torch_library_id(pid, wanted.facts.torch_library,
+                                      [this, batch, asked = pid](const Result<std::string>& id) {
+                                        on_library_id(batch, asked, id.value_or(""));
+                                      });
     }
+  }
+
+  // The first process of a library has it searched, the others wait for that.
+  void on_library_id(BatchPlace batch, Pid pid, const std::string& id) {
+    if (libraries_.contains(id)) {
+      ask(batch, pid, id, false);
+      return;
+    }
+    const auto [search, first] = searches_.try_emplace(id, Search{batch, {}});
+    if (id.empty() || first) {
+      ask(batch, pid, id, true);
+    } else {
+      search->second.waiting.push_back({batch, pid});
+    }
+  }
+
+  void ask(BatchPlace batch, Pid pid, const std::string& id, bool search) {
+    const auto wanted = batch->open.find(pid);
+    if (wanted == batch->open.end() || !batch->worker) return;
+    const ProcessFacts& facts = wanted->second.facts;
+    // Without a library only the base configuration is read, which is each process's own.
+    batch->worker->torch_facts(pid, search ? facts.torch_library : "", facts.kineto_config,
+                               [this, batch, pid, id, search](Result<TorchFacts> read) {
+                                 on_read(batch, pid, id, search, std::move(read));
+                               });
+  }
+
+  void on_read(BatchPlace batch, Pid pid, const std::string& id, bool searched,
+               Result<TorchFacts> facts) {
+    if (searched) {
+      if (facts && !id.empty()) keep(id, *facts);
+      answer(batch, pid, std::move(facts));
+      release_waiting(id);
+      return;
+    }
+    if (facts) {
+      TorchFacts whole = libraries_.at(id);
+      whole.has_base_configuration = facts->has_base_configuration;
+      whole.poll_interval_s = facts->poll_interval_s;
+      facts = whole;
+    }
+    answer(batch, pid, std::move(facts));
+  }
+
+  void keep(const std::string& id, const TorchFacts& facts) {
+    // A host has few versions; whoever makes many only loses the benefit.
+    if (libraries_.size() < kMaxLibraries) libraries_[id] = facts;
+  }
+
+  // The search has ended, well or not: whoever waited for it takes the result or tries for itself.
+  void release_waiting(const std::string& id) {
+    const auto search = searches_.extract(id);
+    if (search.empty()) return;
+    for (const auto& [batch, pid] : search.mapped().waiting) on_library_id(batch, pid, id);
+  }
+
+  // A batch that ends waits for nobody, and nobody waits for it.
+  void leave_searches(BatchPlace batch) {
+    std::vector<std::string> orphaned;
+    for (auto& [id, search] : searches_) {
+      std::erase_if(search.waiting, [batch](const Waiting& one) { return one.batch == batch; });
+      if (search.by == batch) orphaned.push_back(id);
+    }
+    for (const std::string& id : orphaned) release_waiting(id);
   }
 
   void answer(BatchPlace batch, Pid pid, Result<TorchFacts> facts) {
@@ -84,6 +158,7 @@ class BatchingReader final : public TorchFactsReader {
 
   void end_batch(BatchPlace batch, const std::string& why) {
     if (std::exchange(batch->ended, true)) return;
+    leave_searches(batch);
     // Not at once: this runs inside a callback of the worker that is to be destroyed.
     auto rest = std::exchange(batch->open, {});
     loop_.post([this, batch] { batches_.erase(batch); });
@@ -95,6 +170,8 @@ class BatchingReader final : public TorchFactsReader {
   std::string executable_;
   std::vector<Wanted> waiting_;
   std::list<Batch> batches_;
+  std::map<std::string, TorchFacts> libraries_;  // by id
+  std::map<std::string, Search> searches_;       // by id, under way
   Timer gather_;
 };
 
