@@ -52,6 +52,9 @@ std::string access_problem(const TraceDirectory& directory, Uid owner) {
     return fmt::format("{} is the kernel's own: choose another directory", directory.path);
   }
   if (::faccessat(directory.fd.get(), ".", W_OK | X_OK, AT_EACCESS) == 0) return {};
+  // Root's own processes may hold CAP_DAC_OVERRIDE, which the worker has given up: for uid 0 a
+  // refusal proves nothing.
+  if (errno == EACCES && owner == kRootUid) return {};
   if (errno == EROFS) {
     return fmt::format("{} is on a read-only file system: choose another directory",
                        directory.path);
@@ -89,6 +92,10 @@ Result<DirectoryLook> look_at_trace_directory(int root, const std::string& file,
   DirectoryLook look;
   auto opened = open_in_root(root, split->directory, O_PATH | O_DIRECTORY);
   if (!opened) {
+    if (opened.error().kind == ErrorKind::denied && owner == kRootUid) {
+      return fail(ErrorKind::denied,
+                  split->directory + " may be reached by root's processes, but not looked at");
+    }
     look.problem = open_problem(opened.error(), split->directory, owner);
     return look;
   }

@@ -29,7 +29,8 @@ struct DirectoryLook {
 };
 
 // Called as the owner (after privileges are dropped). `root` is the process's root directory. An
-// error when the path is not one that can be looked at.
+// error when the path is not one that can be looked at: for uid 0, whose processes may have more
+// capabilities than the worker kept, that says nothing about what they can write.
 [[nodiscard]] Result<DirectoryLook> look_at_trace_directory(int root, const std::string& file,
                                                             Uid owner);
 

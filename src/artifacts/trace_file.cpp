@@ -67,10 +67,31 @@ Result<UniqueFd> open_trace(const TraceDirectory& directory, Uid owner) {
   return reopen_regular(found.get(), shown);
 }
 
-Result<TraceSummary> check_trace(const TraceDirectory& directory, Uid owner) {
+Result<TraceSummary> check_trace(const TraceDirectory& directory, Uid owner,
+                                 std::function<void()> meanwhile) {
   auto fd = open_trace(directory, owner);
   if (!fd) return std::unexpected(std::move(fd.error()));
-  return summarise_trace(fd->get());
+  return summarise_trace(fd->get(), std::move(meanwhile));
+}
+
+Result<TraceSummary> check_snapshot(const TraceDirectory& directory, Uid owner) {
+  constexpr char kProtocol = '\x80';  // opens a pickle of protocol 2 or later
+  constexpr char kStop = '.';         // closes every pickle
+  auto fd = open_trace(directory, owner);
+  if (!fd) return std::unexpected(std::move(fd.error()));
+  struct stat status{};
+  if (::fstat(fd->get(), &status) != 0) return fail_errno(errno, directory.name);
+  TraceSummary summary;
+  summary.bytes = static_cast<std::uint64_t>(status.st_size);
+  char first = 0;
+  char last = 0;
+  if (status.st_size > 1 && (::pread(fd->get(), &first, 1, 0) != 1 ||
+                             ::pread(fd->get(), &last, 1, status.st_size - 1) != 1)) {
+    return fail_errno(errno, "reading the snapshot");
+  }
+  summary.whole = first == kProtocol && last == kStop;
+  if (!summary.whole) summary.problem = "the file is not a whole pickle";
+  return summary;
 }
 
 bool mentions(int fd, std::string_view text) {

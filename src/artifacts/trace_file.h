@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -19,7 +20,7 @@ struct FileStamp {
   std::uint64_t bytes = 0;
   auto operator<=>(const FileStamp&) const = default;
 };
-// nullopt when there is no such name. Links are not followed.
+// nullopt when there is no such name, or it cannot be looked at. Links are not followed.
 [[nodiscard]] std::optional<FileStamp> stamp_of(const TraceDirectory& directory,
                                                 const std::string& name);
 
@@ -27,8 +28,13 @@ struct FileStamp {
 // instead, in a sentence.
 [[nodiscard]] Result<UniqueFd> open_trace(const TraceDirectory& directory, Uid owner);
 
-// Opens and streams it.
-[[nodiscard]] Result<TraceSummary> check_trace(const TraceDirectory& directory, Uid owner);
+// Opens and streams it; `meanwhile` as in summarise_trace().
+[[nodiscard]] Result<TraceSummary> check_trace(const TraceDirectory& directory, Uid owner,
+                                               std::function<void()> meanwhile = {});
+
+// Opens a memory snapshot and says whether it is a whole pickle: the only other file that Kineto
+// writes on request.
+[[nodiscard]] Result<TraceSummary> check_snapshot(const TraceDirectory& directory, Uid owner);
 
 // Whether `text` stands near the file's beginning or end, where Kineto writes its ids: a cheap test
 // before a whole check.

@@ -50,17 +50,17 @@ void ProcsCallerResolver::resolve_unix(const UnixPeer& peer,
 
 void ProcsCallerResolver::resolve_tcp(const TcpPeer& peer,
                                       std::function<void(Result<Caller>)> done) {
-  procs_.socket_holders(peer.inode, [done = std::move(done)](
+  procs_.socket_holders(peer.inode, [uid = peer.uid, done = std::move(done)](
                                         Result<std::vector<SocketHolder>> holders) {
     if (!holders) {
       done(fail(ErrorKind::not_identified, "cannot tell who calls: " + holders.error().message));
       return;
     }
-    done(caller_from_holders(*holders));
+    done(caller_from_holders(*holders, uid));
   });
 }
 
-Result<Caller> caller_from_holders(const std::vector<SocketHolder>& holders) {
+Result<Caller> caller_from_holders(const std::vector<SocketHolder>& holders, Uid socket_uid) {
   if (holders.empty()) {
     return fail(ErrorKind::not_identified,
                 "no process was found that holds the calling socket: use the unix socket");
@@ -75,6 +75,13 @@ Result<Caller> caller_from_holders(const std::vector<SocketHolder>& holders) {
   }
   if (caller.tenant.uid == kOverflowUid) {
     return fail(ErrorKind::not_identified, "the calling user has no mapping on this host");
+  }
+  // Anybody may send his connected socket to a service of root's and close his own copy. The
+  // socket's uid stays his, unless he has CAP_CHOWN.
+  if (caller.tenant.uid != socket_uid) {
+    return fail(ErrorKind::not_identified,
+                "the calling socket was made by another user than the one that holds it: use the "
+                "unix socket");
   }
   caller.host_root = std::all_of(holders.begin(), holders.end(), root_of_host);
   caller.pid = holders.front().key.pid;

@@ -18,8 +18,10 @@ class ProcsCallerResolver final : public rpc::CallerResolver {
   ProcsWorker& procs_;
 };
 
-// Pure: the caller behind a TCP socket, by whoever holds it. None, or holders of different tenants:
-// refused. Uid 0 is root of the host only when every holder is.
-[[nodiscard]] Result<Caller> caller_from_holders(const std::vector<SocketHolder>& holders);
+// Pure: the caller behind a TCP socket, by whoever holds it. None, holders of different tenants, or
+// of another user than the socket's own: refused. Uid 0 is root of the host only when every holder
+// is.
+[[nodiscard]] Result<Caller> caller_from_holders(const std::vector<SocketHolder>& holders,
+                                                 Uid socket_uid);
 
 }  // namespace dynolog

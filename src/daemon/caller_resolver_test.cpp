@@ -16,30 +16,39 @@ SocketHolder holder(std::uint32_t uid, std::string container, bool host_namespac
 }
 
 TEST(CallerFromHolders, NoHolderIsNobody) {
-  EXPECT_EQ(caller_from_holders({}).error().kind, ErrorKind::not_identified);
+  EXPECT_EQ(caller_from_holders({}, Uid{1000}).error().kind, ErrorKind::not_identified);
 }
 
-TEST(CallerFromHolders, TheTenantIsTheHoldersNotTheSocketsUid) {
-  const auto caller = caller_from_holders({holder(1000, "", true)});
+TEST(CallerFromHolders, TheTenantIsTheHoldersWithItsContainer) {
+  const auto caller = caller_from_holders({holder(1000, "abc", false)}, Uid{1000});
   ASSERT_TRUE(caller);
-  EXPECT_EQ(caller->tenant, (Tenant{Uid{1000}, ""}));
+  EXPECT_EQ(caller->tenant, (Tenant{Uid{1000}, "abc"}));
   EXPECT_FALSE(caller->host_root);
 }
 
+TEST(CallerFromHolders, ASocketInOtherHandsThanItsMakersIsNobodys) {
+  EXPECT_EQ(caller_from_holders({holder(0, "", true)}, Uid{1000}).error().kind,
+            ErrorKind::not_identified)
+      << "a user sent his socket to a service of root's";
+  EXPECT_FALSE(caller_from_holders({holder(1000, "", true)}, Uid{1234})) << "fchown()";
+}
+
 TEST(CallerFromHolders, HoldersOfDifferentTenantsAreRefused) {
-  EXPECT_FALSE(caller_from_holders({holder(1000, "", true), holder(1001, "", true)}));
-  EXPECT_FALSE(caller_from_holders({holder(0, "", true), holder(0, "abc", false)}));
+  EXPECT_FALSE(caller_from_holders({holder(1000, "", true), holder(1001, "", true)}, Uid{1000}));
+  EXPECT_FALSE(caller_from_holders({holder(0, "", true), holder(0, "abc", false)}, Uid{0}));
 }
 
 TEST(CallerFromHolders, RootOnlyOutsideContainersAndInTheHostsNamespaces) {
-  EXPECT_TRUE(caller_from_holders({holder(0, "", true)})->host_root);
-  EXPECT_FALSE(caller_from_holders({holder(0, "abc", true)})->host_root);
-  EXPECT_FALSE(caller_from_holders({holder(0, "", false)})->host_root);
-  EXPECT_FALSE(caller_from_holders({holder(0, "", true), holder(0, "", false)})->host_root);
+  constexpr Uid kRoot{0};
+  EXPECT_TRUE(caller_from_holders({holder(0, "", true)}, kRoot)->host_root);
+  EXPECT_FALSE(caller_from_holders({holder(0, "abc", true)}, kRoot)->host_root);
+  EXPECT_FALSE(caller_from_holders({holder(0, "", false)}, kRoot)->host_root);
+  EXPECT_FALSE(caller_from_holders({holder(0, "", true), holder(0, "", false)}, kRoot)->host_root);
 }
 
 TEST(CallerFromHolders, TheOverflowUidIsNobody) {
-  EXPECT_EQ(caller_from_holders({holder(65534, "", true)}).error().kind, ErrorKind::not_identified);
+  EXPECT_EQ(caller_from_holders({holder(65534, "", true)}, Uid{65534}).error().kind,
+            ErrorKind::not_identified);
 }
 
 }  // namespace

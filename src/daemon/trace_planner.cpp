@@ -72,15 +72,7 @@ class TwoRoundPlanner final : public TracePlanner {
       return;
     }
     item.request = std::move(*request);
-    if (item.request.iterations > 0) {
-      item.notes.push_back(
-          "iterations are counted by an optimizer's or profiler's steps: a process that makes none "
-          "is traced by time instead, or (PyTorch up to 2.11) not at all");
-    }
-    if (!torch.knows_trace_id && !torch.version.empty()) {
-      item.notes.push_back("PyTorch " + torch.version +
-                           " writes no trace id: the file cannot be proven to be this session's");
-    }
+    item.notes = item.request.notes;
   }
 
   void start_workers() {

@@ -117,6 +117,8 @@ void TraceSessions::on_file(const SessionId& id, FileEvent event) {
     switch (event.what) {
       case FileEvent::What::temporary:
         return mine.on_temporary_file(now);
+      case FileEvent::What::renamed:
+        return mine.on_renamed(now);
       case FileEvent::What::written:
         return mine.on_file(now, std::move(event.check));
       case FileEvent::What::unwatchable:

@@ -51,6 +51,14 @@ class TraceSessions::Follower final : public Following {
   std::uint64_t token_;
 };
 
+[[nodiscard]] inline std::string expected_id(const TraceRequest& request) {
+  return request.carries_trace_id ? request.trace_id : "";
+}
+
+[[nodiscard]] inline FilesWorker::Expect expected_file(const TraceRequest& request) {
+  return request.memory_snapshot ? FilesWorker::Expect::snapshot : FilesWorker::Expect::trace;
+}
+
 [[nodiscard]] rpc::TraceUpdate to_update(const ProcessTrace& trace, std::optional<int> rank);
 
 }  // namespace dynolog

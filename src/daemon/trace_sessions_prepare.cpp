@@ -268,7 +268,7 @@ std::string TraceSessions::cannot_stage(const PlanItem& item) const {
   const auto text = read_file(path, 64U << 10U);
   if (!text) return "ended";
   const auto status = parse_proc_pid_status(*text);
-  if (!status || status->uids[0] != item.tenant.uid.value) return "identity";
+  if (!status || status->uids[1] != item.tenant.uid.value) return "identity";
   return active_.contains(item.key.pid) ? "busy" : "";
 }
 
@@ -287,7 +287,8 @@ void TraceSessions::stage(Live& live, PlanItem item) {
     if (worker == live.plan.workers.end() || !item.files_unknown.empty()) {
       trace.on_files_unknown(now, item.files_unknown);
     } else {
-      worker->second->watch(pid, trace.request().file, trace.request().trace_id);
+      worker->second->watch(pid, trace.request().file, expected_id(trace.request()),
+                            expected_file(trace.request()));
     }
   }
   live.session.traces.insert_or_assign(pid, std::move(trace));

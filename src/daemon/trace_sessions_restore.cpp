@@ -21,7 +21,7 @@ std::optional<Uid> living_uid(const SystemRoot& root, const ProcessKey& key) {
   const auto stat = parse_proc_pid_stat(*stat_text);
   const auto status = parse_proc_pid_status(*status_text);
   if (!stat || !status || stat->start_ticks != key.start_ticks) return std::nullopt;
-  return Uid{status->uids[0]};
+  return Uid{status->uids[1]};
 }
 
 }  // namespace
@@ -80,7 +80,8 @@ void TraceSessions::watch_restored(Live& live) {
       const ProcessTrace& trace = live.session.traces.at(pid);
       // The file may have been written while no daemon ran: the trace id tells whether it is ours.
       started.prepare(pid, trace.request().file, [](Result<PreparedDirectory>) {});
-      started.watch(pid, trace.request().file, trace.request().trace_id);
+      started.watch(pid, trace.request().file, expected_id(trace.request()),
+                    expected_file(trace.request()));
     }
   }
 }

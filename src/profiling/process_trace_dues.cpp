@@ -15,8 +15,11 @@ using std::chrono::seconds;
 // Kineto's loop ticks once a second, and shows a start of the warm-up that much late.
 constexpr Nanoseconds kTick = seconds(1);
 constexpr Nanoseconds kAcceptance = seconds(2);
-// From the client's being idle again to the news of its file, which is checked in between.
-constexpr Nanoseconds kFileNews = seconds(30);
+// A client renames its file before it is idle again; this long the news of the rename may take.
+constexpr Nanoseconds kFileNews = seconds(3);
+// A busy client whose file never appears: it may open it late, after a long window on a loaded
+// host.
+constexpr Nanoseconds kFileOpening = seconds(30);
 constexpr Nanoseconds kLastNews = seconds(5);  // the same after the process's end
 constexpr int kIdlePolls = 2;
 
@@ -95,7 +98,7 @@ void ProcessTrace::add_dues_after_evidence(std::vector<Due>& dues) const {
     }
   }
   if (start_ && no_file && !files_unknown_ && !request_.memory_snapshot) {
-    dues.push_back({*start_ + request_.window + kFileNews, Verdict::no_file});
+    dues.push_back({*start_ + request_.window + kFileOpening, Verdict::no_file});
   }
   if (start_ && state_ == TraceState::warming_up) dues.push_back({*start_, Verdict::phase});
   if (start_ && state_ == TraceState::tracing) {

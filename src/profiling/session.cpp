@@ -141,7 +141,8 @@ Json json_of(const TraceRequest& request) {
                {"iterations", request.iterations},
                {"file", request.file},
                {"default_lead", count(request.default_lead)},
-               {"memory_snapshot", request.memory_snapshot}};
+               {"memory_snapshot", request.memory_snapshot},
+               {"carries_trace_id", request.carries_trace_id}};
   put_optional(json, "start_lead", request.start_lead);
   put_optional(json, "asked_start", request.asked_start);
   return json;
@@ -158,6 +159,7 @@ Result<TraceRequest> request_of(const Json& json) {
   request.file = fields.text("file");
   request.default_lead = fields.span("default_lead");
   request.memory_snapshot = fields.flag("memory_snapshot");
+  request.carries_trace_id = fields.flag("carries_trace_id");
   request.start_lead = fields.optional_span("start_lead");
   request.asked_start = fields.optional_wall("asked_start");
   if (auto ok = fields.finish(); !ok) return std::unexpected(ok.error());

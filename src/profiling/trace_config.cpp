@@ -59,6 +59,32 @@ bool is_obeyed(std::string_view path, const ProcessFacts& facts, const TorchFact
   return path.starts_with(allowed_directory(facts)) && path.find("..") == std::string_view::npos;
 }
 
+// An unknown version is taken for a recent one.
+bool carries_trace_id(const TorchFacts& torch) {
+  return torch.knows_trace_id || torch.version.empty();
+}
+
+// What will not be as the person who asks may expect.
+void add_notes(const ProcessFacts& facts, const TorchFacts& torch, TraceRequest& request) {
+  if (request.iterations > 0) {
+    request.notes.emplace_back(
+        "iterations are counted by an optimizer's or profiler's steps: a process that makes none "
+        "is traced by time instead, or (PyTorch up to 2.11) not at all");
+  }
+  if (request.memory_snapshot) {
+    request.notes.emplace_back(
+        "a memory snapshot leaves a thread of the process spinning on one core for the rest of the "
+        "job; the file is a pickle, for pytorch.org/memory_viz");
+    if (!facts.holds_gpu) {
+      request.notes.emplace_back(
+          "this process holds no GPU, and PyTorch records the memory of GPUs: no file may come");
+    }
+  } else if (!carries_trace_id(torch)) {
+    request.notes.push_back("PyTorch " + torch.version +
+                            " writes no trace id: the file cannot be proven to be this session's");
+  }
+}
+
 Nanoseconds default_lead(const TorchFacts& torch) {
   const bool torch_2_0 = torch.version.starts_with("2.0.");
   return std::chrono::seconds(torch_2_0 ? 10 : 2);
@@ -193,6 +219,7 @@ void take_timing(const ReadConfig& read, const TorchFacts& torch, TraceRequest& 
   constexpr std::int64_t kDefaultWarmup = 5;
   constexpr std::int64_t kDefaultDuration = 500;
   request.default_lead = default_lead(torch);
+  request.carries_trace_id = carries_trace_id(torch);
   request.warmup =
       std::chrono::seconds(read.number("ACTIVITIES_WARMUP_PERIOD_SECS").value_or(kDefaultWarmup));
   request.window =
@@ -232,7 +259,9 @@ Result<TraceRequest> build_trace_request(const TraceOptions& options, const Proc
     // Kineto adds the pid only before a ".json".
     if (path.find(kJson) == std::string::npos)
       path = fmt::format("{}_{}", path, facts.namespace_pid);
-    request.file = where_written(path, facts, torch).path;
+    WhereWritten where = where_written(path, facts, torch);
+    request.file = std::move(where.path);
+    if (!where.note.empty()) request.notes.push_back(std::move(where.note));
   }
   request.config += fmt::format("ACTIVITIES_LOG_FILE={}\n", path);
   request.config += timing_lines(options, warmup_s);
@@ -242,6 +271,7 @@ Result<TraceRequest> build_trace_request(const TraceOptions& options, const Proc
   request.window = Milliseconds(options.duration_ms);
   request.iterations = options.iterations;
   request.default_lead = default_lead(torch);
+  request.carries_trace_id = carries_trace_id(torch);
   if (options.iterations == 0) {
     if (options.start_time_ms > 0) {
       request.asked_start = WallTime(Milliseconds(options.start_time_ms));
@@ -249,6 +279,7 @@ Result<TraceRequest> build_trace_request(const TraceOptions& options, const Proc
       request.start_lead = request.warmup + kStartMargin;
     }
   }
+  add_notes(facts, torch, request);
   return request;
 }
 

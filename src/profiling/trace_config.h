@@ -42,7 +42,10 @@ struct TraceRequest {
   Nanoseconds warmup{};
   Nanoseconds window{};  // the duration asked for
   std::int64_t iterations = 0;
-  std::string file;  // where Kineto will write, pid included, in the process's view
+  // False for clients before 2.6, which write no id into their file.
+  bool carries_trace_id = true;
+  std::vector<std::string> notes;  // sentences that the asking person should read first
+  std::string file;                // where Kineto will write, pid included, in the process's view
   // How far after the warm-up the client itself puts a start that the text does not name.
   Nanoseconds default_lead = std::chrono::seconds(2);
   // PROFILE_MEMORY: the file is a pickle of a memory snapshot, written by another thread of the

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
 
@@ -18,6 +19,7 @@ namespace dynolog {
 namespace {
 
 constexpr std::size_t kBlock = 64U << 10U;
+constexpr std::size_t kBlocksBetween = 256;
 constexpr std::size_t kMaxKeptText = 256;
 // The reader's stack holds the string under way and one byte for each open bracket. It grows by
 // half from 256 bytes, so this cap lets it grow to 14.5 MiB for certain and never beyond.
@@ -50,7 +52,10 @@ class DescriptorStream {
  public:
   using Ch = char;
 
-  explicit DescriptorStream(int fd) : fd_(fd) { refill(); }
+  DescriptorStream(int fd, std::function<void()> meanwhile)
+      : fd_(fd), meanwhile_(std::move(meanwhile)) {
+    refill();
+  }
 
   [[nodiscard]] Ch Peek() const { return *current_; }
   Ch Take() {
@@ -96,6 +101,7 @@ class DescriptorStream {
   }
 
   std::size_t read_block() {
+    if (meanwhile_ && ++blocks_ % kBlocksBetween == 0) meanwhile_();
     while (true) {
       const ssize_t got = ::read(fd_, block_.data(), block_.size());
       if (got >= 0) return static_cast<std::size_t>(got);
@@ -106,6 +112,8 @@ class DescriptorStream {
   }
 
   int fd_;
+  std::function<void()> meanwhile_;
+  std::size_t blocks_ = 0;
   std::array<char, kBlock> block_;
   const char* current_ = nullptr;
   const char* end_ = nullptr;
@@ -219,9 +227,9 @@ std::string parse_problem(const rapidjson::ParseResult& result, const Descriptor
 
 }  // namespace
 
-Result<TraceSummary> summarise_trace(int fd) {
+Result<TraceSummary> summarise_trace(int fd, std::function<void()> meanwhile) {
   TraceSummary summary;
-  DescriptorStream stream(fd);
+  DescriptorStream stream(fd, std::move(meanwhile));
   SummaryHandler handler(summary);
   try {
     rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, BoundedAllocator> reader;

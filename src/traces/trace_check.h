@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/error.h"
@@ -27,7 +28,8 @@ struct TraceSummary {
 };
 
 // Reads `fd` from its current position to the end. An error only when it cannot be read; a broken
-// file is a summary with whole = false.
-[[nodiscard]] Result<TraceSummary> summarise_trace(int fd);
+// file is a summary with whole = false. `meanwhile` is called now and then (each 16 MiB), so that
+// the caller of a long check can see to other things; it may be empty.
+[[nodiscard]] Result<TraceSummary> summarise_trace(int fd, std::function<void()> meanwhile = {});
 
 }  // namespace dynolog

@@ -148,6 +148,17 @@ TEST(SummariseTrace, ManyEventsOverManyBlocks) {
   EXPECT_EQ(summary.bytes, text.size());
 }
 
+TEST(SummariseTrace, TheCallerSeesToOtherThingsMeanwhile) {
+  const UniqueFd file(::memfd_create("trace", MFD_CLOEXEC));
+  ASSERT_TRUE(write_all(file.get(), "{\"traceEvents\": []" + std::string(40U << 20U, ' ') + "}"));
+  ASSERT_EQ(::lseek(file.get(), 0, SEEK_SET), 0);
+  int calls = 0;
+  const auto summary = summarise_trace(file.get(), [&calls] { ++calls; });
+  ASSERT_TRUE(summary.has_value());
+  EXPECT_TRUE(summary->whole) << summary->problem;
+  EXPECT_GE(calls, 2);
+}
+
 TEST(SummariseTrace, UnreadableIsAnError) {
   const UniqueFd directory(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   EXPECT_FALSE(summarise_trace(directory.get()).has_value());

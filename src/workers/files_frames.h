@@ -12,7 +12,7 @@
 namespace dynolog {
 
 struct FilesRequest {
-  enum class Verb { identities, prepare, watch, unwatch, library_id, torch_facts };
+  enum class Verb { identities, prepare, watch, watch_snapshot, unwatch, library_id, torch_facts };
   Verb verb = Verb::identities;
   Pid pid;
   std::string path;    // the trace's file, or the library

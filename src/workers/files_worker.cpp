@@ -51,8 +51,10 @@ class FilesWorkerImpl final : public FilesWorker {
         decoded<PreparedDirectory>(decode_prepared, std::move(done)));
   }
 
-  void watch(Pid pid, std::string path, std::string trace_id) override {
-    add(request(FilesRequest::Verb::watch, pid, std::move(path), std::move(trace_id)),
+  void watch(Pid pid, std::string path, std::string trace_id, Expect expect) override {
+    const auto verb =
+        expect == Expect::snapshot ? FilesRequest::Verb::watch_snapshot : FilesRequest::Verb::watch;
+    add(request(verb, pid, std::move(path), std::move(trace_id)),
         [this, pid](Result<std::string_view> body) {
           const Status watched = body ? decode_status(*body) : std::unexpected(body.error());
           if (watched) return;

@@ -32,10 +32,11 @@ struct PreparedDirectory {
   bool file_exists = false;  // a file of that name is already there
 };
 
-// What happens to the file of one process, in order: temporary (not always seen), then written.
+// What happens to the file of one process, in order: temporary (not always seen), renamed (it is
+// there, and is going to be checked: large ones take seconds), then written.
 // `unwatchable`: nothing more is to be expected.
 struct FileEvent {
-  enum class What { temporary, written, unwatchable };
+  enum class What { temporary, renamed, written, unwatchable };
   Pid pid;
   What what = What::temporary;
   FileCheck check;      // with written
@@ -68,8 +69,10 @@ class FilesWorker {
   // Watches for `<path>.tmp` and its rename to `<path>`, then checks the file: whole JSON, our
   // trace id, its events. Needs a prepare() with the same pid and path before; what does not work
   // is told as `unwatchable`. `trace_id` "" when the client writes none. A file that stands there
-  // already counts only when it carries the trace id (a restarted daemon looks again).
-  virtual void watch(Pid pid, std::string path, std::string trace_id) = 0;
+  // already counts only when it carries the trace id (a restarted daemon looks again). A snapshot
+  // is a pickle without an id: it is checked to be whole.
+  enum class Expect { trace, snapshot };
+  virtual void watch(Pid pid, std::string path, std::string trace_id, Expect expect) = 0;
   virtual void unwatch(Pid pid) = 0;
   // "dev:inode:mtime:size" of the library: cheap, the key under which torch_facts() can be kept.
   virtual void torch_library_id(Pid pid, std::string library,

@@ -50,6 +50,7 @@ class FilesSession {
       case Verb::prepare:
         return encode_prepared(prepare(request));
       case Verb::watch:
+      case Verb::watch_snapshot:
         return encode_status(watch(request));
       case Verb::unwatch:
         if (watcher_) watcher_->unwatch(request.pid);
@@ -95,7 +96,8 @@ class FilesSession {
     }
     TraceDirectory directory = std::move(held->second.directory);
     held_.erase(held);
-    watcher_->watch(request.pid, std::move(directory), request.detail);
+    watcher_->watch(request.pid, std::move(directory), request.detail,
+                    request.verb == FilesRequest::Verb::watch_snapshot);
     return {};
   }
 

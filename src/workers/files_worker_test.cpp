@@ -142,11 +142,12 @@ class FilesWorkerTest : public ::testing::Test {
     return prepare(process_->pid(), path);
   }
   // Prepares and watches; returns when the worker watches for certain.
-  void watch(const std::string& path, const std::string& trace_id) {
+  void watch(const std::string& path, const std::string& trace_id,
+             FilesWorker::Expect expect = FilesWorker::Expect::trace) {
     const auto prepared = prepare(path);
     ASSERT_TRUE(prepared.has_value()) << prepared.error().message;
     ASSERT_TRUE(prepared->usable) << prepared->problem;
-    worker_->watch(process_->pid(), path, trace_id);
+    worker_->watch(process_->pid(), path, trace_id, expect);
     settle();
   }
   // Requests are answered in order: after this one's answer all before it are done.
@@ -164,6 +165,7 @@ class FilesWorkerTest : public ::testing::Test {
       }
       FileEvent event = std::move(events_.front());
       events_.erase(events_.begin());
+      if (event.what == What::renamed) ++renames_;
       if (event.what == What::temporary || event.what == What::written ||
           event.what == What::unwatchable) {
         return event;
@@ -192,6 +194,7 @@ class FilesWorkerTest : public ::testing::Test {
   std::optional<WaitingProcess> process_;
   std::unique_ptr<FilesWorker> worker_;
   std::vector<FileEvent> events_;
+  int renames_ = 0;
   std::optional<std::string> ended_;
   bool gave_up_ = false;
   Timer guard_;
@@ -215,6 +218,31 @@ TEST_F(FilesWorkerTest, PreparesAndWatchesUntilTheTraceIsThere) {
   EXPECT_EQ(written.check.events, 3U);
   EXPECT_EQ(written.check.trace_id, "77");
   EXPECT_EQ(written.check.problem, "");
+}
+
+TEST_F(FilesWorkerTest, TheRenameIsToldBeforeTheCheck) {
+  serve_one();
+  watch(in_traces("t.json"), "77");
+  write_trace("t.json", kTrace);
+  EXPECT_EQ(next_event().what, What::temporary);
+  EXPECT_EQ(next_event().what, What::written);
+  EXPECT_EQ(renames_, 1);
+}
+
+TEST_F(FilesWorkerTest, ASnapshotIsAWholePickle) {
+  serve_one();
+  watch(in_traces("s.pickle"), "77", FilesWorker::Expect::snapshot);
+  write(in_traces("s.pickle"), "\x80\x04]\x94.");
+  const FileEvent whole = next_event();
+  EXPECT_EQ(whole.what, What::written);
+  EXPECT_TRUE(whole.check.checked && whole.check.whole && whole.check.ours) << whole.check.problem;
+  EXPECT_EQ(whole.check.bytes, 5U);
+
+  watch(in_traces("cut.pickle"), "77", FilesWorker::Expect::snapshot);
+  write(in_traces("cut.pickle"), "\x80\x04]\x94");
+  const FileEvent cut = next_event();
+  EXPECT_FALSE(cut.check.whole);
+  EXPECT_THAT(cut.check.problem, HasSubstr("whole pickle"));
 }
 
 TEST_F(FilesWorkerTest, TemporaryFromBeforeTheWatchIsSeen) {
@@ -275,8 +303,8 @@ TEST_F(FilesWorkerTest, SeveralProcessesShareADirectory) {
   serve({{first.key(), self}, {second.key(), self}});
   EXPECT_EQ(prepare(first.pid(), in_traces("1.json"))->directory_id,
             prepare(second.pid(), in_traces("2.json"))->directory_id);
-  worker_->watch(first.pid(), in_traces("1.json"), "77");
-  worker_->watch(second.pid(), in_traces("2.json"), "77");
+  worker_->watch(first.pid(), in_traces("1.json"), "77", FilesWorker::Expect::trace);
+  worker_->watch(second.pid(), in_traces("2.json"), "77", FilesWorker::Expect::trace);
   worker_->unwatch(first.pid());
   static_cast<void>(prepare(first.pid(), in_traces("1.json")));  // all before it are done
   write_trace("1.json", kTrace);
@@ -323,7 +351,7 @@ TEST_F(FilesWorkerTest, DirectorySwappedAfterPrepareIsNotFollowed) {
   ASSERT_TRUE(prepare(in_traces("t.json"))->usable);
   fs::rename(traces_, path_ / "held");
   fs::create_directory(traces_);
-  worker_->watch(process_->pid(), in_traces("t.json"), "77");
+  worker_->watch(process_->pid(), in_traces("t.json"), "77", FilesWorker::Expect::trace);
   settle();
   write_trace("t.json", R"({"trace_id": "77"})");  // in the new one: nobody looks there
   settle();
@@ -334,7 +362,7 @@ TEST_F(FilesWorkerTest, DirectorySwappedAfterPrepareIsNotFollowed) {
 
 TEST_F(FilesWorkerTest, WatchNeedsItsPrepare) {
   serve_one();
-  worker_->watch(process_->pid(), in_traces("t.json"), "77");
+  worker_->watch(process_->pid(), in_traces("t.json"), "77", FilesWorker::Expect::trace);
   const FileEvent event = next_event();
   EXPECT_EQ(event.what, What::unwatchable);
   EXPECT_THAT(event.problem, HasSubstr("not prepared"));

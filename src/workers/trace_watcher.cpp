@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,7 @@ FileCheck judge(const TraceSummary& summary, const std::string& trace_id) {
 
 }  // namespace
 
-void TraceWatcher::watch(Pid pid, TraceDirectory directory, std::string trace_id) {
+void TraceWatcher::watch(Pid pid, TraceDirectory directory, std::string trace_id, bool snapshot) {
   unwatch(pid);
   // The stamp first: a file renamed into place after it is ours, and the look below sees it.
   auto before = stamp_of(directory, directory.name);
@@ -49,7 +50,9 @@ void TraceWatcher::watch(Pid pid, TraceDirectory directory, std::string trace_id
              .trace_id = std::move(trace_id),
              .watch = *watch,
              .before = before,
+             .snapshot = snapshot,
              .temporary_told = false,
+             .renamed_told = false,
              .refused_told = false};
   if (before) {
     look_at_earlier(pid, waiting);
@@ -69,7 +72,31 @@ void TraceWatcher::unwatch(Pid pid) {
 }
 
 void TraceWatcher::on_readable() {
-  for (const DirectoryEvent& event : directories_.read()) on_event(event);
+  take_events();
+  while (!events_.empty()) {
+    const DirectoryEvent event = std::move(events_.front());
+    events_.pop_front();
+    on_event(event);
+  }
+}
+
+// Also called in the middle of a long check: that other files are there is told at once, all else
+// waits its turn.
+void TraceWatcher::take_events() {
+  for (DirectoryEvent& event : directories_.read()) {
+    announce(event);
+    events_.push_back(std::move(event));
+  }
+}
+
+void TraceWatcher::announce(const DirectoryEvent& event) {
+  if (event.what != DirectoryEvent::What::complete) return;
+  for (auto& [pid, waiting] : waiting_) {
+    if (event.watch != waiting.watch || event.name != waiting.directory.name) continue;
+    const auto now = stamp_of(waiting.directory, waiting.directory.name);
+    if (!now || now == waiting.before || std::exchange(waiting.renamed_told, true)) continue;
+    tell_({.pid = pid, .what = FileEvent::What::renamed, .check = {}, .problem = {}});
+  }
 }
 
 void TraceWatcher::on_event(const DirectoryEvent& event) {
@@ -124,10 +151,15 @@ void TraceWatcher::look_at_earlier(Pid pid, Waiting& waiting) {
 
 void TraceWatcher::check_final(Pid pid, Waiting& waiting) {
   const auto now = stamp_of(waiting.directory, waiting.directory.name);
-  if (!now || now == waiting.before) return;  // gone again, or the file from before
-  const auto summary = check_trace(waiting.directory, owner_);
+  // Gone again, or the file from before. One that is there but was closed to us is opened below,
+  // and what comes of that is told.
+  if (!now && errno != EACCES) return;
+  if (now && now == waiting.before) return;
+  const auto summary = waiting.snapshot
+                           ? check_snapshot(waiting.directory, owner_)
+                           : check_trace(waiting.directory, owner_, [this] { take_events(); });
   if (summary) {
-    tell_written(pid, judge(*summary, waiting.trace_id));
+    tell_written(pid, judge(*summary, waiting.snapshot ? "" : waiting.trace_id));
     return;
   }
   if (std::exchange(waiting.refused_told, true)) return;

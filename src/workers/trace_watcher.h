@@ -2,6 +2,7 @@
 // is there.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -22,7 +23,7 @@ class TraceWatcher {
       : directories_(std::move(directories)), owner_(owner), tell_(std::move(tell)) {}
 
   // Replaces what is waited for on behalf of `pid`. What does not work is told as unwatchable.
-  void watch(Pid pid, TraceDirectory directory, std::string trace_id);
+  void watch(Pid pid, TraceDirectory directory, std::string trace_id, bool snapshot);
   void unwatch(Pid pid);
   // When fd() is readable.
   void on_readable();
@@ -34,11 +35,15 @@ class TraceWatcher {
     std::string trace_id;
     int watch = -1;
     std::optional<FileStamp> before;  // what stood under the final name at the beginning
+    bool snapshot = false;
     bool temporary_told = false;
+    bool renamed_told = false;
     bool refused_told = false;
   };
 
+  void take_events();
   void on_event(const DirectoryEvent& event);
+  void announce(const DirectoryEvent& event);
   void look(Pid pid, Waiting& waiting);
   void look_at_earlier(Pid pid, Waiting& waiting);
   void check_final(Pid pid, Waiting& waiting);
@@ -50,6 +55,7 @@ class TraceWatcher {
   Uid owner_;
   Tell tell_;
   std::map<Pid, Waiting> waiting_;
+  std::deque<DirectoryEvent> events_;  // not dealt with yet
 };
 
 }  // namespace dynolog
