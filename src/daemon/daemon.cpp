@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <utility>
 #include <variant>
@@ -31,6 +32,10 @@ namespace dynolog {
 namespace {
 
 constexpr auto kEndpointPatience = std::chrono::seconds(1);
+// `dyno` waits 5 s by default, of which the planner may need 3.5 s.
+constexpr auto kFactsPatience = std::chrono::seconds(1);
+// Of the Kineto thread's polls, so that a flood does not pile up while the loop is busy.
+constexpr std::size_t kMaxWaitingEvents = 20'000;
 
 class WiredDaemon final : public Daemon {
  public:
@@ -40,8 +45,9 @@ class WiredDaemon final : public Daemon {
         run_directory_(std::move(run_directory)),
         users_(world_.root.etc + "/passwd"),
         procs_(ProcsWorker::make(loop_, world_.clock, world_.log, world_.executable)),
+        callers_(ProcsWorker::make(loop_, world_.clock, world_.log, world_.executable)),
         torch_(TorchFactsReader::make(loop_, world_.log, world_.executable)),
-        resolver_(*procs_),
+        resolver_(*callers_),
         status_({.clock = world_.clock,
                  .log = world_.log,
                  .root = world_.root,
@@ -98,7 +104,8 @@ class WiredDaemon final : public Daemon {
   }
 
   [[nodiscard]] ProcessRegistry::World registry_world() {
-    return {.clock = world_.clock,
+    return {.loop = loop_,
+            .clock = world_.clock,
             .log = world_.log,
             .root = world_.root,
             .procs = *procs_,
@@ -112,7 +119,8 @@ class WiredDaemon final : public Daemon {
                 },
             .trace_state = [this](Pid pid) -> std::optional<TraceState> {
               return sessions_ ? sessions_->state_of(pid) : std::nullopt;
-            }};
+            },
+            .patience = kFactsPatience};
   }
 
   Status start_pipeline() {
@@ -154,10 +162,8 @@ class WiredDaemon final : public Daemon {
         options.directories.push_back(std::move(directory));
       }
     }
-    auto kineto = KinetoThread::start(
-        std::move(options), world_.root, world_.clock, world_.log, [this](KinetoEvent event) {
-          loop_.post([this, event = std::move(event)] { on_kineto(event); });
-        });
+    auto kineto = KinetoThread::start(std::move(options), world_.root, world_.clock, world_.log,
+                                      [this](KinetoEvent event) { take_over(std::move(event)); });
     if (!kineto) return std::unexpected(std::move(kineto.error()));
     kineto_ = std::move(*kineto);
     return {};
@@ -212,6 +218,19 @@ class WiredDaemon final : public Daemon {
     if (pipeline_) pipeline_->publish(std::move(event));
   }
 
+  // On the Kineto thread. Only polls may be lost: the next one says the same again.
+  void take_over(KinetoEvent event) {
+    if (std::holds_alternative<KinetoPolled>(event) && waiting_events_ >= kMaxWaitingEvents) {
+      ++dropped_polls_;
+      return;
+    }
+    ++waiting_events_;
+    loop_.post([this, event = std::move(event)] {
+      --waiting_events_;
+      on_kineto(event);
+    });
+  }
+
   void on_kineto(const KinetoEvent& event) {
     std::visit([this](const auto& what) { on(what); }, event);
     counters_.publish(kineto_->counters(), rpc_ ? rpc_->counters() : rpc::ServerCounters{});
@@ -232,10 +251,31 @@ class WiredDaemon final : public Daemon {
     status_.set("kineto:realtime", event.realtime ? "ok" : "degraded", event.sentence);
   }
   void on(const KinetoEndpointState& event) {
-    status_.set("kineto:" + event.endpoint, event.up ? "ok" : "degraded", event.problem);
     endpoint_problems_[event.endpoint] = event.up ? "" : event.problem;
+    show_endpoint(event);
     const auto waiting = endpoint_waiters_.extract(event.endpoint);
     if (!waiting.empty()) answer_endpoint_waiters(event.endpoint, waiting.mapped());
+  }
+
+  // The status is for everybody, and whose directories there are is not: those are one feature.
+  void show_endpoint(const KinetoEndpointState& event) {
+    const std::string users = run_directory_.path() + "/u/";
+    if (!event.endpoint.starts_with(users)) {
+      status_.set("kineto:" + event.endpoint, event.up ? "ok" : "degraded", event.problem);
+      return;
+    }
+    if (!event.up) world_.log.warning("kineto:{}: {}", event.endpoint, event.problem);
+    std::size_t all = 0;
+    std::size_t unusable = 0;
+    for (const auto& [endpoint, problem] : endpoint_problems_) {
+      if (!endpoint.starts_with(users)) continue;
+      ++all;
+      if (!problem.empty()) ++unusable;
+    }
+    status_.set("kineto:user directories", unusable == 0 ? "ok" : "degraded",
+                unusable == 0 ? ""
+                              : fmt::format("{} of {} cannot be used; the daemon's log says why",
+                                            unusable, all));
   }
 
   using EndpointWaiters = std::vector<std::function<void(Status)>>;
@@ -285,6 +325,7 @@ class WiredDaemon final : public Daemon {
       reply.counters.emplace_back(name, value);
     });
     reply.counters.emplace_back("kineto_clients", kineto_->counters().clients);
+    reply.counters.emplace_back("kineto_polls_dropped", dropped_polls_);
     reply.counters.emplace_back("rpc_connections", rpc_->counters().connections);
   }
 
@@ -295,6 +336,9 @@ class WiredDaemon final : public Daemon {
   CounterSnapshot counters_;
   EventLoop loop_;
   std::unique_ptr<ProcsWorker> procs_;
+  // One of their own: whoever makes the other one hang must not keep callers, root among them, from
+  // being known. It starts with the first caller.
+  std::unique_ptr<ProcsWorker> callers_;
   std::unique_ptr<TorchFactsReader> torch_;
   ProcsCallerResolver resolver_;
   StatusBoard status_;
@@ -303,6 +347,8 @@ class WiredDaemon final : public Daemon {
   std::map<std::string, std::string> endpoint_problems_;  // "" when it is up
   std::map<std::string, EndpointWaiters> endpoint_waiters_;
   std::map<std::string, Timer> endpoint_patience_;
+  std::atomic<std::size_t> waiting_events_ = 0;
+  std::atomic<std::uint64_t> dropped_polls_ = 0;
   std::unique_ptr<KinetoThread> kineto_;
   std::optional<TraceSessions> sessions_;
   std::unique_ptr<rpc::Server> rpc_;

@@ -1,6 +1,7 @@
 // `dynolog`: the daemon's entry, its workers', and what its flags print.
 #include <fmt/format.h>
 #include <malloc.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,6 +63,8 @@ int run_worker(const std::string& kind) {
 }
 
 int run_daemon(const CommandLine& command, const std::vector<std::string>& arguments) {
+  // A reader of the log that has gone is no reason to end.
+  ::signal(SIGPIPE, SIG_IGN);
   const bool journal = !environment_variable("JOURNAL_STREAM").empty();
   const auto log = make_stderr_log(command.options.log_level, journal);
   for (const std::string& warning : command.warnings) log->warning("{}", warning);

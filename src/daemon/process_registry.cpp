@@ -147,7 +147,7 @@ void ProcessRegistry::settle(const ProcessKey& key) {
 }
 
 void ProcessRegistry::when_known(const std::vector<ProcessKey>& keys, std::function<void()> done) {
-  Waiter waiter{{}, std::move(done)};
+  Waiter waiter{{}, std::move(done), {}};
   for (const ProcessKey& key : keys) {
     if (reading_.contains(key)) waiter.open.insert(key);
   }
@@ -155,7 +155,12 @@ void ProcessRegistry::when_known(const std::vector<ProcessKey>& keys, std::funct
     waiter.done();
     return;
   }
-  waiters_.push_back(std::move(waiter));
+  const auto place = waiters_.insert(waiters_.end(), std::move(waiter));
+  place->patience = world_.loop.after(world_.patience, [this, place] {
+    const auto late = std::move(place->done);
+    waiters_.erase(place);
+    late();
+  });
 }
 
 std::optional<Uid> ProcessRegistry::find_user(const std::string& name_or_number) const {

@@ -17,6 +17,7 @@
 #include "daemon/users.h"
 #include "ipc/kineto_thread.h"
 #include "metrics/event.h"
+#include "net/event_loop.h"
 #include "processes/process_table.h"
 #include "profiling/process_trace.h"
 #include "rpc/services.h"
@@ -28,6 +29,7 @@ namespace dynolog {
 class ProcessRegistry final : public rpc::ProcessService {
  public:
   struct World {
+    EventLoop& loop;
     const Clock& clock;
     Log& log;
     SystemRoot root;
@@ -40,6 +42,8 @@ class ProcessRegistry final : public rpc::ProcessService {
     std::function<void(std::string directory, std::function<void(Status)>)> add_socket_directory;
     // The state of a trace under way, for `dyno ps`.
     std::function<std::optional<TraceState>(Pid)> trace_state;
+    // What when_known() waits at most: anybody's process may hang while it is read.
+    Nanoseconds patience;
   };
   explicit ProcessRegistry(World world);
 
@@ -48,8 +52,8 @@ class ProcessRegistry final : public rpc::ProcessService {
   void on_ended(const KinetoEnded& ended);
 
   [[nodiscard]] const ProcessTable& table() const { return table_; }
-  // Calls back once everything that will be known about these processes is known: each read is
-  // bounded in time, so this is too. At once when nothing is open.
+  // Calls back once everything that will be known about these processes is known, or patience has
+  // an end. At once when nothing is open.
   void when_known(const std::vector<ProcessKey>& keys, std::function<void()> done);
   [[nodiscard]] std::optional<Uid> find_user(const std::string& name_or_number) const;
   [[nodiscard]] std::string user_name(Uid uid) const;
@@ -61,6 +65,7 @@ class ProcessRegistry final : public rpc::ProcessService {
   struct Waiter {
     std::set<ProcessKey> open;
     std::function<void()> done;
+    Timer patience;
   };
 
   void read_facts(const ProcessKey& key);

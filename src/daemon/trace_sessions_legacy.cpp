@@ -37,7 +37,10 @@ void TraceSessions::legacy_trace(const Caller& caller, rpc::LegacyTraceRequest r
     return;
   }
   std::vector<ProcessKey> keys;
-  for (const ProcessEntry* entry : world_.registry.table().all()) keys.push_back(entry->key);
+  // Others' processes may take their time to become known.
+  for (const ProcessEntry* entry : world_.registry.table().all()) {
+    if (caller.host_root || entry->uid == caller.tenant.uid) keys.push_back(entry->key);
+  }
   world_.registry.when_known(keys, [this, caller, request = std::move(request),
                                     done = std::move(done)]() mutable {
     rpc::LegacyTraceReply reply;

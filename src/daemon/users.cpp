@@ -1,4 +1,4 @@
-// Reads passwd(5) anew at each question: it is small, asked rarely, and may change at any time.
+// Reads passwd(5) when it has changed: a list of processes asks once for each of them.
 #include "daemon/users.h"
 
 #include <functional>
@@ -27,16 +27,29 @@ void each_user(const std::string& file,
   }
 }
 
+bool same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
+         a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
+}
+
 }  // namespace
 
-std::string Users::name(Uid uid) const {
-  std::string found = std::to_string(uid.value);
+const std::map<std::uint32_t, std::string>& Users::names() const {
+  struct stat now{};
+  if (::stat(passwd_file_.c_str(), &now) != 0) now = {};
+  if (now.st_ino != 0 && same_file(now, known_.file)) return known_.names;
+  known_ = {.file = now, .names = {}};
   each_user(passwd_file_, [&](std::string_view name, std::uint32_t number) {
-    if (number != uid.value) return false;
-    found = clean_text(name, kMaxName);
-    return true;
+    known_.names.try_emplace(number, clean_text(name, kMaxName));  // the first of several counts
+    return false;
   });
-  return found;
+  return known_.names;
+}
+
+std::string Users::name(Uid uid) const {
+  const auto& known = names();
+  const auto found = known.find(uid.value);
+  return found == known.end() ? std::to_string(uid.value) : found->second;
 }
 
 std::optional<Uid> Users::find(const std::string& name_or_number) const {

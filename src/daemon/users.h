@@ -1,6 +1,9 @@
 // User names for display and selection, from the passwd file alone: a name service may hang.
 #pragma once
 
+#include <sys/stat.h>
+
+#include <map>
 #include <optional>
 #include <string>
 
@@ -19,7 +22,15 @@ class Users {
   [[nodiscard]] std::optional<Uid> find(const std::string& name_or_number) const;
 
  private:
+  struct Known {
+    struct stat file{};
+    std::map<std::uint32_t, std::string> names;
+  };
+  // The file's names, read anew when it has changed.
+  [[nodiscard]] const std::map<std::uint32_t, std::string>& names() const;
+
   std::string passwd_file_;
+  mutable Known known_;
 };
 
 }  // namespace dynolog
