@@ -41,7 +41,8 @@ def test_gputrace_of_the_existing_client(main, main_port, scratch):
 
 def test_second_request_at_once_is_busy(main, main_port, scratch):
     daemon, job = main
-    request = frames.existing_trace_request(os.path.join(scratch, "t.json"), 300, job.pid)
+    request = frames.existing_trace_request(os.path.join(scratch, "t.json"), 300, job.pid).replace(
+        b"\\nPROFILE_WITH_STACK", b"\\nACTIVITIES_WARMUP_PERIOD_SECS=0\\nPROFILE_WITH_STACK")
     assert json.loads(frames.call(main_port, request))["activityProfilersTriggered"] == [job.pid]
     reply = json.loads(frames.call(main_port, request))
     assert reply["activityProfilersBusy"] == 1 and reply["activityProfilersTriggered"] == []

@@ -271,6 +271,7 @@ def send_a_lingering_socket(shared, port):
         Client(shared).send(datagrams.request([os.getpid()]), rights=[lingering.fileno()])
     except PermissionError:
         pass  # newer kernels let the receiver refuse descriptors
+    os._exit(0)  # at once: closing the socket ourselves would block us
 
 
 def test_descriptors_sent_along_stop_nothing(served, client):
@@ -281,8 +282,8 @@ def test_descriptors_sent_along_stop_nothing(served, client):
             try:
                 send_a_lingering_socket(served.shared, listener.getsockname()[1])
             finally:
-                os._exit(0)
-        os.waitpid(pid, 0)
+                os._exit(1)
+        assert os.waitpid(pid, 0)[1] == 0
         assert client(served.shared).poll(seconds=3) == ""
         assert served.dyno("status", "--json", "--timeout", 3).code == 0
 
@@ -298,4 +299,6 @@ def test_five_hundred_clients_at_once(served):
     done = subprocess.run([sys.executable, places.published(ACTOR), served.shared, "--burst",
                            "500"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["answered"] == 500, done.stdout
+    answered = json.loads(done.stdout)["answered"]
+    # A busy machine may make some late, and a late reply is rightly not sent: the next poll counts.
+    assert sum(answered) == 500 and answered[0] >= 100, answered

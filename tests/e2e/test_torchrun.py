@@ -15,17 +15,18 @@ pytestmark = pytest.mark.slow
 def ranks(hall, main_daemon):
     """{rank: row} of four processes, and the launcher's pid."""
     def under_torchrun(command):
-        return [command[0], "-m", "torch.distributed.run", "--nproc-per-node", "4",
-                "--master-port", "0", *command[1:]]
+        return [command[0], "-m", "torch.distributed.run", "--standalone",
+                "--nproc-per-node", "4", *command[1:]]
 
     job = Job("--distributed", "--pace", "0.03", socket_dir=hall, wrap=under_torchrun)
     try:
         def four_and_launcher():
             assert job.process.poll() is None, job.output()
             rows = [r for r in main_daemon.processes()
-                    if r["rank"] is not None and r["world_size"] == 4 and r["state"] == "idle"]
+                    if r.get("rank") is not None and r.get("world_size") == 4 and r["state"] == "idle"]
             launcher = main_daemon.process_of(job.pid)
-            return rows if len(rows) == 4 and launcher and launcher["launcher"] else None
+            known = all(r["torch_version"] for r in rows)
+            return rows if len(rows) == 4 and known and launcher and launcher["launcher"] else None
 
         rows = until("four ranks and their launcher in dyno ps", four_and_launcher, 120)
         until("all ranks to train", lambda: job.output().count("training") == 4, 60)
@@ -38,7 +39,7 @@ def ranks(hall, main_daemon):
 def selection(ranks):
     """By job: the session's other jobs are traced by other tests."""
     rows, launcher = ranks
-    return ["--cmd", "--distributed"], rows, launcher
+    return ["--cmd=--distributed"], rows, launcher
 
 
 def test_ranks_are_told_apart(ranks):

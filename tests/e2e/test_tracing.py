@@ -151,29 +151,33 @@ def test_killed_in_mid_trace_is_lost(main_daemon, hall, job, scratch):
 
 @pytest.fixture
 def stopped(main):
-    """The main job, stopped by a signal and seen as stalled; it runs again afterwards."""
+    """The main job, stopped by a signal a moment ago; it runs again afterwards."""
     daemon, job = main
     job.signal(signal.SIGSTOP)
     try:
-        daemon.wait_for(job.pid, state="stalled", seconds=40)
         yield daemon, job
     finally:
         job.signal(signal.SIGCONT)
         daemon.wait_for(job.pid, state="idle")
 
 
-def test_stopped_process_is_stalled_and_its_trace_meets_the_deadline(stopped, scratch):
+def assert_nothing_happens(daemon, job, directory):
+    """The process runs again and is not traced: the next trace is the only one."""
+    job.signal(signal.SIGCONT)
+    daemon.wait_for(job.pid, state="idle")
+    good = os.path.join(directory, "good.json")
+    answer = daemon.dyno("gputrace", "--pids", job.pid, "--log-file", good)
+    assert answer.code == 0, answer
+    assert os.listdir(directory) == [f"good_{job.pid}.json"]
+
+
+def test_deadline_passes_before_it_is_fetched(stopped, scratch):
     daemon, job = stopped
     answer = daemon.dyno("gputrace", "--pids", job.pid, "--deadline", 2, "--log-file",
                          os.path.join(scratch, "t.json"), "--json")
     assert answer.code == 5, answer
     assert answer.json["processes"][0]["state"] == "timed_out"
-    # What was never fetched is taken back: the process runs on and nothing happens.
-    job.signal(signal.SIGCONT)
-    daemon.wait_for(job.pid, state="idle")
-    good = os.path.join(scratch, "good.json")
-    assert daemon.dyno("gputrace", "--pids", job.pid, "--log-file", good).code == 0
-    assert os.listdir(scratch) == [f"good_{job.pid}.json"]
+    assert_nothing_happens(daemon, job, scratch)
 
 
 def test_interrupt_takes_back_what_was_not_fetched(stopped, scratch):
@@ -186,9 +190,15 @@ def test_interrupt_takes_back_what_was_not_fetched(stopped, scratch):
     assert answer.code == 4, answer
     assert answer.json["interrupted"] is True
     assert answer.json["processes"][0]["state"] == "cancelled"
-    job.signal(signal.SIGCONT)
-    daemon.wait_for(job.pid, state="idle")
-    assert os.listdir(scratch) == []
+    assert_nothing_happens(daemon, job, scratch)
+
+
+def test_stopped_process_is_shown_as_stalled(stopped, scratch):
+    daemon, job = stopped
+    daemon.wait_for(job.pid, state="stalled", seconds=40)
+    answer = daemon.dyno("gputrace", "--pids", job.pid, "--deadline", 2, "--log-file",
+                         os.path.join(scratch, "t.json"))
+    assert answer.code != 0 and "stalled" in answer.out + answer.err, answer
 
 
 def test_interrupt_says_what_cannot_be_recalled(main, scratch):

@@ -247,7 +247,7 @@ def test_session_of_another_user_cannot_be_followed_or_cancelled(site, open_dire
     code = ("import json, socket, struct, sys\n"
             "for fn in ('followTrace', 'cancelTrace', 'commitTrace'):\n"
             "  s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
-            "  b = json.dumps({'fn': fn, 'session': sys.argv[2]}).encode()\n"
+            "  b = json.dumps({'fn': fn, 'session': sys.argv[2], 'deadline_s': 0}).encode()\n"
             "  s.sendall(struct.pack('<i', len(b)) + b)\n"
             "  n, = struct.unpack('<i', s.recv(4, socket.MSG_WAITALL))\n"
             "  print(s.recv(n, socket.MSG_WAITALL).decode())\n")
