@@ -413,6 +413,43 @@ TEST_F(DynoTest, NoWaitLeavesAfterTheCommit) {
   EXPECT_THAT(out(), HasSubstr("/tmp/x/trace_100.json"));
 }
 
+TEST_F(DynoTest, CommitWithoutAnAnswerMayHaveBegun) {
+  rpc::ProcessRow own;
+  own.pid = 100;
+  own.uid = kUid;
+  rpc::ProcessRow second = own;
+  second.pid = 101;
+  const std::string list = encode(rpc::ListProcessesReply{{own, second}});
+  const auto before_commit = [&](FakePeer& peer) {
+    (void)peer.request();
+    peer.reply(encode(a_plan()));
+    (void)peer.request();
+    peer.reply(list);
+    (void)peer.request();
+  };
+  std::promise<std::string> cancelled;
+  daemon({before_commit,
+          [&](FakePeer& peer) {
+            before_commit(peer);
+            interrupt();
+            peer.until_closed();
+          },
+          [&cancelled](FakePeer& peer) {
+            cancelled.set_value(peer.request());
+            peer.reply(encode(rpc::CancelReply{2, {}}));
+            peer.until_closed();
+          }});
+  EXPECT_EQ(dyno(here({"gputrace"})), 4);
+  EXPECT_THAT(err(), HasSubstr("--follow abcd"));
+  const auto kept = std::ranges::count_if(
+      fs::directory_iterator(directory_),
+      [](const auto& entry) { return entry.path().filename().string().starts_with("dynolog-2"); });
+  EXPECT_EQ(kept, 1) << "the processes may write there";
+  EXPECT_EQ(dyno(here({"gputrace"})), 4);
+  EXPECT_THAT(cancelled.get_future().get(), HasSubstr("cancelTrace"));
+  EXPECT_THAT(err(), HasSubstr("withdrawn from 2 processes"));
+}
+
 TEST_F(DynoTest, OwnDirectoryForOwnProcessesOnly) {
   rpc::ProcessRow own;
   own.pid = 100;

@@ -123,7 +123,7 @@ class TraceRun {
     const auto reply = client_.ask<rpc::CommitReply>(
         rpc::encode(rpc::CommitRequest{plan_.session, options_.wait ? options_.deadline_s : 0}),
         rpc::decode_commit_reply);
-    if (!reply) return report(world_, reply.error());
+    if (!reply) return not_committed(reply.error());
     directory_.keep();
     if (!options_.wait) return leave_running();
     world_.out.flush();
@@ -131,6 +131,30 @@ class TraceRun {
         "session {}: Ctrl-C cancels; `dyno gputrace --follow {}` takes it up again\n",
         plan_.session, plan_.session);
     return follow(committed);
+  }
+
+  // Without an answer nobody knows whether the processes were asked: then their directory stays.
+  ExitCode not_committed(const CallFailure& failure) {
+    const bool certain =
+        failure.kind == CallFailureKind::from_daemon || failure.kind == CallFailureKind::no_daemon;
+    const ExitCode code = report(world_, failure);
+    if (certain) return code;
+    directory_.keep();
+    if (failure.kind == CallFailureKind::interrupted) {
+      Client second(world_, global_);
+      const auto reply = second.ask<rpc::CancelReply>(
+          rpc::encode_request("cancelTrace", rpc::SessionRequest{plan_.session}),
+          rpc::decode_cancel_reply);
+      if (reply) {
+        world_.err << "dyno: " << cancel_text(*reply) << "\n";
+        return ExitCode::failed;
+      }
+    }
+    world_.err << fmt::format(
+        "dyno: session {0} may have begun all the same: `dyno gputrace --follow {0}` shows it, "
+        "`dyno gputrace --cancel {0}` withdraws it\n",
+        plan_.session);
+    return ExitCode::failed;
   }
 
   ExitCode leave_running() {
