@@ -1,8 +1,12 @@
 // Batches requests by tenant and gives each batch to a files worker of its own. A library of some
-// 400 MB is searched once: what was found is kept under its inode, size and time.
+// 400 MB is searched once for each tenant: what was found is kept under its inode, size and time.
 #include "daemon/torch_facts_reader.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <list>
 #include <map>
 #include <utility>
@@ -16,6 +20,8 @@ namespace {
 // Long enough to gather the ranks of a host, short enough to be known before anyone asks.
 constexpr Nanoseconds kGather = Milliseconds(50);
 constexpr std::size_t kMaxBatch = 256;
+// Workers of one user at a time: some of them may hang in a file system of his own.
+constexpr std::ptrdiff_t kMaxBatchesOfUser = 4;
 constexpr std::size_t kMaxLibraries = 256;
 
 struct Wanted {
@@ -27,6 +33,7 @@ struct Batch {
   std::map<Pid, Wanted> open;
   std::unique_ptr<FilesWorker> worker;
   bool ended = false;
+  Uid uid;
 };
 
 class BatchingReader final : public TorchFactsReader {
@@ -53,17 +60,25 @@ class BatchingReader final : public TorchFactsReader {
   void start_batches() {
     std::map<Tenant, std::vector<Wanted>> by_tenant;
     for (Wanted& wanted : std::exchange(waiting_, {})) {
-      auto& group = by_tenant[Tenant{wanted.facts.uid, wanted.facts.container}];
+      const Uid uid = wanted.facts.uid;
+      auto& group = by_tenant[Tenant{uid, wanted.facts.container}];
       group.push_back(std::move(wanted));
-      if (group.size() >= kMaxBatch) start_batch(std::exchange(group, {}));
+      if (group.size() >= kMaxBatch) start_or_wait(uid, std::exchange(group, {}));
     }
     for (auto& [tenant, group] : by_tenant) {
-      if (!group.empty()) start_batch(std::move(group));
+      if (!group.empty()) start_or_wait(tenant.uid, std::move(group));
     }
   }
 
-  void start_batch(std::vector<Wanted> group) {
+  void start_or_wait(Uid uid, std::vector<Wanted> group) {
+    const auto running = std::ranges::count(batches_, uid, &Batch::uid);
+    if (running < kMaxBatchesOfUser) return start_batch(uid, std::move(group));
+    std::ranges::move(group, std::back_inserter(waiting_));
+  }
+
+  void start_batch(Uid uid, std::vector<Wanted> group) {
     const BatchPlace batch = batches_.emplace(batches_.end());
+    batch->uid = uid;
     std::vector<FilesIdentity> identities;
     for (Wanted& wanted : group) {
       identities.push_back({wanted.facts.key, wanted.facts.uid});
@@ -80,9 +95,18 @@ class BatchingReader final : public TorchFactsReader {
     for (const auto& [pid, wanted] : batch->open) {
       batch->worker->torch_library_id(pid, wanted.facts.torch_library,
                                       [this, batch, asked = pid](const Result<std::string>& id) {
-                                        on_library_id(batch, asked, id.value_or(""));
+                                        on_library_id(batch, asked, known_as(batch, asked, id));
                                       });
     }
+  }
+
+  // A tenant's finding is for that tenant: beside a library that others use as well there may lie a
+  // version.py of its own, and its worker may take for ever.
+  static std::string known_as(BatchPlace batch, Pid pid, const Result<std::string>& id) {
+    const auto wanted = batch->open.find(pid);
+    if (!id || id->empty() || wanted == batch->open.end()) return "";
+    const ProcessFacts& facts = wanted->second.facts;
+    return fmt::format("{}/{}/{}", facts.uid.value, facts.container, *id);
   }
 
   // The first process of a library has it searched, the others wait for that.
@@ -161,7 +185,10 @@ class BatchingReader final : public TorchFactsReader {
     leave_searches(batch);
     // Not at once: this runs inside a callback of the worker that is to be destroyed.
     auto rest = std::exchange(batch->open, {});
-    loop_.post([this, batch] { batches_.erase(batch); });
+    loop_.post([this, batch] {
+      batches_.erase(batch);
+      if (!waiting_.empty() && !gather_.armed()) start_batches();
+    });
     for (auto& [pid, wanted] : rest) wanted.done(fail(ErrorKind::failed, why));
   }
 
