@@ -493,8 +493,10 @@ TEST_F(DynoTest, CtrlCCancelsAndSaysWhatCouldNotBeRecalled) {
             interrupt();
             peer.until_closed();
           },
-          answers({encode(rpc::CancelReply{1, {101}})})});
+          answers({encode(rpc::CancelReply{1, {101}}),
+                   frame({update(100, 0, "cancelled"), update(101, 1, "tracing")}, false)})});
   EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/trace.json"})), 4);
+  EXPECT_THAT(err(), HasSubstr("pid 100: cancelled"));
   EXPECT_THAT(err(), HasSubstr("withdrawn from 1 process before it took the request"));
   EXPECT_THAT(err(), HasSubstr("cannot be recalled"));
   EXPECT_THAT(err(), HasSubstr("pid 101"));

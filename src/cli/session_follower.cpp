@@ -73,7 +73,7 @@ CallResult<void> SessionFollower::follow(TraceOutcome& outcome) {
       CallFailure failure = std::move(text.error());
       if (failure.kind == CallFailureKind::interrupted) {
         outcome.interrupted = true;
-        cancel();
+        cancel(outcome);
         return {};
       }
       if (past_deadline() && failure.kind != CallFailureKind::from_daemon) {
@@ -129,7 +129,7 @@ CallResult<std::string> SessionFollower::follow_again(const CallFailure& failure
 }
 
 // On a connection of its own, since the first one streams. A second Ctrl-C ends the waiting.
-void SessionFollower::cancel() {
+void SessionFollower::cancel(TraceOutcome& outcome) {
   drain(interrupt_fd_);
   screen_.say("interrupted: cancelling (once more to leave at once)");
   Client second(client_.world(), client_.options());
@@ -142,6 +142,10 @@ void SessionFollower::cancel() {
     return;
   }
   screen_.say(cancel_text(*reply));
+  // What came of it belongs to the result: the first frame has the states as they are now.
+  const auto states =
+      second.call(rpc::encode_request("followTrace", rpc::SessionRequest{session_}));
+  if (states) (void)take(*states, outcome);
 }
 
 }  // namespace dynolog

@@ -30,7 +30,7 @@ class SessionFollower {
  private:
   [[nodiscard]] CallResult<bool> take(const std::string& text, TraceOutcome& outcome);
   [[nodiscard]] CallResult<std::string> follow_again(const CallFailure& failure);
-  void cancel();
+  void cancel(TraceOutcome& outcome);
   [[nodiscard]] bool past_deadline() const;
 
   Client& client_;
