@@ -29,29 +29,30 @@ void ProcsCallerResolver::resolve_unix(const UnixPeer& peer,
   auto pidfd = std::make_shared<UniqueFd>(::fcntl(peer.pidfd.get(), F_DUPFD_CLOEXEC, 0));
   const Uid uid = peer.uid;
   const Pid pid = peer.pid;
-  procs_.holder_facts(pid, [pidfd, uid, pid, done = std::move(done)](Result<SocketHolder> holder) {
-    if (!holder) {
-      done(fail(ErrorKind::not_identified, "cannot tell who calls: " + holder.error().message));
-      return;
-    }
-    if (!pidfd->valid() || !still_alive(pidfd->get())) {
-      done(fail(ErrorKind::not_identified, "the calling process has ended"));
-      return;
-    }
-    Caller caller;
-    // The uid is that of connect(); the container is the process's.
-    caller.tenant = {uid, holder->container};
-    caller.host_root = uid == kRootUid && holder->container.empty() && holder->host_namespaces;
-    caller.pid = pid;
-    caller.via = "unix";
-    done(std::move(caller));
-  });
+  for_unix_.holder_facts(
+      pid, [pidfd, uid, pid, done = std::move(done)](Result<SocketHolder> holder) {
+        if (!holder) {
+          done(fail(ErrorKind::not_identified, "cannot tell who calls: " + holder.error().message));
+          return;
+        }
+        if (!pidfd->valid() || !still_alive(pidfd->get())) {
+          done(fail(ErrorKind::not_identified, "the calling process has ended"));
+          return;
+        }
+        Caller caller;
+        // The uid is that of connect(); the container is the process's.
+        caller.tenant = {uid, holder->container};
+        caller.host_root = uid == kRootUid && holder->container.empty() && holder->host_namespaces;
+        caller.pid = pid;
+        caller.via = "unix";
+        done(std::move(caller));
+      });
 }
 
 void ProcsCallerResolver::resolve_tcp(const TcpPeer& peer,
                                       std::function<void(Result<Caller>)> done) {
-  procs_.socket_holders(peer.inode, [uid = peer.uid, done = std::move(done)](
-                                        Result<std::vector<SocketHolder>> holders) {
+  for_tcp_.socket_holders(peer.inode, [uid = peer.uid, done = std::move(done)](
+                                          Result<std::vector<SocketHolder>> holders) {
     if (!holders) {
       done(fail(ErrorKind::not_identified, "cannot tell who calls: " + holders.error().message));
       return;

@@ -9,13 +9,17 @@ namespace dynolog {
 
 class ProcsCallerResolver final : public rpc::CallerResolver {
  public:
-  explicit ProcsCallerResolver(ProcsWorker& procs) : procs_(procs) {}
+  // Two workers: who holds a TCP socket is looked for in every process, which anybody can make slow
+  // (by half a million descriptors, for example); callers on the unix socket do not wait for that.
+  ProcsCallerResolver(ProcsWorker& for_unix, ProcsWorker& for_tcp)
+      : for_unix_(for_unix), for_tcp_(for_tcp) {}
 
   void resolve_unix(const UnixPeer& peer, std::function<void(Result<Caller>)> done) override;
   void resolve_tcp(const TcpPeer& peer, std::function<void(Result<Caller>)> done) override;
 
  private:
-  ProcsWorker& procs_;
+  ProcsWorker& for_unix_;
+  ProcsWorker& for_tcp_;
 };
 
 // Pure: the caller behind a TCP socket, by whoever holds it. None, holders of different tenants, or

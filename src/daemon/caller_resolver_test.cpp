@@ -15,6 +15,37 @@ SocketHolder holder(std::uint32_t uid, std::string container, bool host_namespac
   return made;
 }
 
+class CountingProcs final : public ProcsWorker {
+ public:
+  void facts(ProcessKey, std::function<void(Result<ProcessFacts>)>) override { ++asked; }
+  void socket_holders(std::uint32_t,
+                      std::function<void(Result<std::vector<SocketHolder>>)> done) override {
+    ++asked;
+    done(std::vector{holder(0, "", true)});
+  }
+  void holder_facts(Pid, std::function<void(Result<SocketHolder>)>) override { ++asked; }
+  std::uint64_t restarts() const override { return 0; }
+
+  int asked = 0;
+};
+
+TEST(ProcsCallerResolver, CallersOnTheUnixSocketDoNotQueueBehindTcpLookups) {
+  CountingProcs for_unix;
+  CountingProcs for_tcp;
+  ProcsCallerResolver resolver(for_unix, for_tcp);
+  resolver.resolve_unix({Uid{1}, Pid{1}, UniqueFd()}, [](const Result<Caller>&) {});
+  EXPECT_EQ(for_unix.asked, 1);
+  EXPECT_EQ(for_tcp.asked, 0);
+  // The socket's uid comes along: here a user's socket in the hands of root's service.
+  ErrorKind refused = ErrorKind::failed;
+  resolver.resolve_tcp({Uid{1000}, 7}, [&](const Result<Caller>& caller) {
+    ASSERT_FALSE(caller);
+    refused = caller.error().kind;
+  });
+  EXPECT_EQ(refused, ErrorKind::not_identified);
+  EXPECT_EQ(for_unix.asked, 1);
+}
+
 TEST(CallerFromHolders, NoHolderIsNobody) {
   EXPECT_EQ(caller_from_holders({}, Uid{1000}).error().kind, ErrorKind::not_identified);
 }

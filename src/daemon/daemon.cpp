@@ -45,9 +45,10 @@ class WiredDaemon final : public Daemon {
         run_directory_(std::move(run_directory)),
         users_(world_.root.etc + "/passwd"),
         procs_(ProcsWorker::make(loop_, world_.clock, world_.log, world_.executable)),
-        callers_(ProcsWorker::make(loop_, world_.clock, world_.log, world_.executable)),
+        unix_callers_(ProcsWorker::make(loop_, world_.clock, world_.log, world_.executable)),
+        tcp_callers_(ProcsWorker::make(loop_, world_.clock, world_.log, world_.executable)),
         torch_(TorchFactsReader::make(loop_, world_.log, world_.executable)),
-        resolver_(*callers_),
+        resolver_(*unix_callers_, *tcp_callers_),
         status_({.clock = world_.clock,
                  .log = world_.log,
                  .root = world_.root,
@@ -336,9 +337,10 @@ class WiredDaemon final : public Daemon {
   CounterSnapshot counters_;
   EventLoop loop_;
   std::unique_ptr<ProcsWorker> procs_;
-  // One of their own: whoever makes the other one hang must not keep callers, root among them, from
-  // being known. It starts with the first caller.
-  std::unique_ptr<ProcsWorker> callers_;
+  // Of their own: whoever makes another one hang must not keep callers, root among them, from being
+  // known. They start with the first caller.
+  std::unique_ptr<ProcsWorker> unix_callers_;
+  std::unique_ptr<ProcsWorker> tcp_callers_;
   std::unique_ptr<TorchFactsReader> torch_;
   ProcsCallerResolver resolver_;
   StatusBoard status_;
