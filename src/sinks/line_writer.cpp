@@ -184,8 +184,9 @@ Result<std::unique_ptr<LineWriter>> start(Output output, std::size_t max_queued_
 Result<std::unique_ptr<LineWriter>> LineWriter::to_file(const std::string& path,
                                                         std::size_t max_queued_bytes) {
   Output output;
+  // Not for everybody: events say who traced whose processes.
   output.fd.reset(::open(path.c_str(),
-                         O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
+                         O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0640));
   if (!output.fd.valid()) return fail_errno(errno, path);
   return start(std::move(output), max_queued_bytes);
 }

@@ -246,6 +246,16 @@ TEST(LineWriter, AppendsToAFileAndWritesAllAtItsEnd) {
   EXPECT_EQ(read_file(file.path(), 1 << 20), "before\none\ntwo\nthree\n");
 }
 
+TEST(LineWriter, MakesAFileThatIsNotForEverybody) {
+  const TemporaryFile file;
+  std::filesystem::remove(file.path());
+  ASSERT_TRUE(LineWriter::to_file(file.path(), 1 << 20));
+  const auto others = std::filesystem::perms::others_all;
+  EXPECT_EQ(std::filesystem::status(file.path()).permissions() & others,
+            std::filesystem::perms::none)
+      << "events name users, processes and files";
+}
+
 TEST(AllSinks, MakesWhatIsAskedFor) {
   EXPECT_TRUE(make_sinks({})->empty());
   const TemporaryFile file;
