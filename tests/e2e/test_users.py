@@ -237,6 +237,35 @@ def test_socket_held_by_two_users_is_refused(site):
     assert reply["error"]["code"] in ("not_identified", "denied"), reply
 
 
+SENT_TO_ROOT = """
+import array, json, os, socket, struct, sys  # array now: send_fds() loads it as the user
+port = int(sys.argv[1])
+service, client = socket.socketpair()
+if os.fork() == 0:
+    os.setgroups([]); os.setgid(20002); os.setuid(20002)
+    s = socket.create_connection(("127.0.0.1", port))
+    socket.send_fds(client, [b"x"], [s.fileno()])
+    os._exit(0)
+client.close()
+fds = socket.recv_fds(service, 1, 1)[1]
+os.wait()
+s = socket.socket(fileno=fds[0])
+body = json.dumps({"fn": "listProcesses"}).encode()
+s.sendall(struct.pack("<i", len(body)) + body)
+size, = struct.unpack("<i", s.recv(4, socket.MSG_WAITALL))
+print(s.recv(size, socket.MSG_WAITALL).decode())
+"""
+
+
+def test_socket_that_a_user_sent_to_a_root_service_is_not_roots(site):
+    """The service is the only holder then, and any user can bring that about."""
+    import sys
+    done = subprocess.run([sys.executable, "-c", SENT_TO_ROOT, str(site.port)], check=True,
+                          capture_output=True, text=True)
+    reply = json.loads(done.stdout)
+    assert reply["error"]["code"] == "not_identified", reply
+
+
 def test_session_of_another_user_cannot_be_followed_or_cancelled(site, open_directory):
     running = site.daemon.dyno_started("gputrace", "--duration-ms", 1500, "--log-file",
                                        site.alice.file("s.json"), "--json", uid=ALICE)
