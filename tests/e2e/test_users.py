@@ -238,7 +238,7 @@ def test_socket_held_by_two_users_is_refused(site):
 
 
 SENT_TO_ROOT = """
-import array, json, os, socket, struct, sys  # array now: send_fds() loads it as the user
+import array, encodings.idna, json, os, socket, struct, sys  # all now, not as the user
 port = int(sys.argv[1])
 service, client = socket.socketpair()
 if os.fork() == 0:
