@@ -60,7 +60,6 @@ Status replace_file(const std::string& path, std::string_view content, unsigned 
   if (auto written = write_all(fd.get(), content); !written) {
     return with_context(std::move(written.error()), temporary);
   }
-  if (::fsync(fd.get()) != 0) return fail_errno(errno, temporary);
   if (::rename(temporary.c_str(), path.c_str()) != 0) return fail_errno(errno, path);
   return {};
 }

@@ -20,7 +20,8 @@ namespace dynolog {
 // All of `bytes`, retrying short writes.
 [[nodiscard]] Status write_all(int fd, std::string_view bytes);
 
-// Writes a temporary beside `path` with `mode`, syncs it, and renames it into place.
+// Writes a temporary beside `path` with `mode` and renames it into place: readers see the old or
+// the new content. Not synced to disk: for what need not outlive a crash of the host.
 [[nodiscard]] Status replace_file(const std::string& path, std::string_view content, unsigned mode);
 
 // A /proc or /sys file that stays valid: opened once, read again from offset 0 into a buffer that

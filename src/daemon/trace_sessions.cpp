@@ -14,7 +14,7 @@ namespace dynolog {
 namespace {
 
 constexpr auto kKeepEnded = std::chrono::minutes(10);
-constexpr std::size_t kMaxSessions = 256;
+constexpr std::size_t kMaxEnded = 128;
 constexpr auto kJournalDelay = Milliseconds(50);
 constexpr std::size_t kMaxJournal = 64U << 20U;
 
@@ -107,11 +107,13 @@ void TraceSessions::on_ended(const KinetoEnded& ended) {
              [&](ProcessTrace& trace) { return trace.on_process_end(world_.clock.monotonic()); });
 }
 
-void TraceSessions::on_file(const SessionId& id, FileEvent event) {
+void TraceSessions::on_file(const SessionId& id, const Tenant& from, FileEvent event) {
   const auto session = sessions_.find(id);
   if (session == sessions_.end()) return;
   const auto trace = session->second->session.traces.find(event.pid);
   if (trace == session->second->session.traces.end()) return;
+  // A worker parses its tenant's files: it has no say about another's.
+  if (session->second->session.tenants[event.pid] != from) return;
   const MonotonicTime now = world_.clock.monotonic();
   with_trace(trace->second.key(), trace->second.request().trace_id, [&](ProcessTrace& mine) {
     switch (event.what) {
@@ -135,7 +137,7 @@ void TraceSessions::on_worker_end(const SessionId& id, const Tenant& tenant,
   Live& live = *session->second;
   std::vector<ProcessKey> keys;
   for (const auto& [pid, trace] : live.session.traces) {
-    if (live.tenants[pid] == tenant && !is_end(trace.state())) keys.push_back(trace.key());
+    if (live.session.tenants[pid] == tenant && !is_end(trace.state())) keys.push_back(trace.key());
   }
   for (const ProcessKey& key : keys) {
     with_trace(key, "", [&](ProcessTrace& trace) {
@@ -157,7 +159,7 @@ void TraceSessions::changed(Live& live, const ProcessTrace& trace) {
                              {"state", std::string(to_string(trace.state()))}}});
   if (is_end(trace.state())) {
     active_.erase(pid);
-    const auto worker = live.plan.workers.find(live.tenants[pid]);
+    const auto worker = live.plan.workers.find(live.session.tenants[pid]);
     if (worker != live.plan.workers.end()) worker->second->unwatch(pid);
   }
   rpc::FollowFrame frame;
@@ -180,6 +182,7 @@ void TraceSessions::changed(Live& live, const ProcessTrace& trace) {
 void TraceSessions::arm(Live& live) {
   std::optional<MonotonicTime> earliest;
   for (const auto& [pid, trace] : live.session.traces) {
+    if (withdrawing_.contains(pid)) continue;  // the mailbox's answer comes first
     const auto due = trace.next_due();
     if (due && (!earliest || *due < *earliest)) earliest = due;
   }
@@ -196,12 +199,13 @@ void TraceSessions::on_due(const SessionId& id) {
   if (session == sessions_.end()) return;
   const MonotonicTime now = world_.clock.monotonic();
   for (auto& [pid, trace] : session->second->session.traces) {
-    const bool was_staged = trace.state() == TraceState::staged;
-    if (!trace.on_time(now)) continue;
-    if (was_staged && is_end(trace.state())) {
-      world_.kineto.withdraw(trace.key(), trace.request().trace_id);
+    const auto due = trace.next_due();
+    if (!due || *due > now || withdrawing_.contains(pid)) continue;
+    if (trace.state() == TraceState::staged && !trace.beyond_recall()) {
+      withdraw(trace, Withdrawal::expiry);
+    } else if (trace.on_time(now)) {
+      changed(*session->second, trace);
     }
-    changed(*session->second, trace);
   }
   arm(*session->second);
 }
@@ -210,11 +214,30 @@ void TraceSessions::on_session_deadline(const SessionId& id) {
   const auto session = sessions_.find(id);
   if (session == sessions_.end()) return;
   for (auto& [pid, trace] : session->second->session.traces) {
-    if (trace.state() == TraceState::staged) {
-      world_.kineto.withdraw(trace.key(), trace.request().trace_id);
+    if (trace.state() == TraceState::staged && !trace.beyond_recall()) {
+      withdraw(trace, Withdrawal::deadline);
+    } else if (trace.on_deadline(world_.clock.monotonic())) {
+      changed(*session->second, trace);
     }
-    if (trace.on_deadline(world_.clock.monotonic())) changed(*session->second, trace);
   }
+}
+
+void TraceSessions::withdraw(const ProcessTrace& trace, Withdrawal why) {
+  withdrawing_[trace.key().pid] = {trace.request().trace_id, why};
+  world_.kineto.withdraw(trace.key(), trace.request().trace_id);
+}
+
+bool TraceSessions::take_back(ProcessTrace& trace, Withdrawal why, bool withdrawn) {
+  const MonotonicTime now = world_.clock.monotonic();
+  switch (why) {
+    case Withdrawal::expiry:
+      return withdrawn && trace.on_time(now);
+    case Withdrawal::deadline:
+      return trace.on_deadline(now);
+    case Withdrawal::cancel:
+      return trace.on_cancel(now, withdrawn);
+  }
+  return false;
 }
 
 void TraceSessions::end_if_done(Live& live) {
@@ -235,7 +258,7 @@ void TraceSessions::end_if_done(Live& live) {
 }
 
 void TraceSessions::forget_old() {
-  while (sessions_.size() >= kMaxSessions) {
+  while (sessions_.size() >= kMaxEnded) {
     auto oldest = sessions_.end();
     for (auto place = sessions_.begin(); place != sessions_.end(); ++place) {
       if (place->second->session.phase != SessionPhase::ended) continue;
@@ -252,8 +275,12 @@ void TraceSessions::forget_old() {
 TraceSessions::Live* TraceSessions::find_for(const Caller& caller, const SessionId& id,
                                              Error& error) {
   const auto session = sessions_.find(id);
-  // One answer for "not there" and "not yours": ids are not to be probed.
-  if (session == sessions_.end() || !may_reach(caller, session->second->session.owner.tenant)) {
+  // One answer for "not there" and "not yours": ids are not to be probed. A session of the host's
+  // root may reach over all users: another uid 0 has no part in it.
+  const auto reaches = [&](const Caller& owner) {
+    return may_reach(caller, owner.tenant) && (caller.host_root || !owner.host_root);
+  };
+  if (session == sessions_.end() || !reaches(session->second->session.owner)) {
     error = {ErrorKind::not_found,
              "no session " + id.value + " of yours: it never was, expired, or ended long ago"};
     return nullptr;
@@ -292,12 +319,11 @@ void TraceSessions::cancel(const Caller& caller, rpc::SessionRequest request,
     return;
   }
   auto cancelling = std::make_unique<Cancelling>();
-  cancelling->session = live->session.id;
   cancelling->done = std::move(done);
   for (auto& [pid, trace] : live->session.traces) {
-    if (trace.state() == TraceState::staged) {
-      cancelling->open.insert(pid);
-      world_.kineto.withdraw(trace.key(), trace.request().trace_id);
+    if (trace.state() == TraceState::staged && !trace.beyond_recall()) {
+      cancelling->open[pid] = trace.request().trace_id;
+      withdraw(trace, Withdrawal::cancel);
     } else if (trace.beyond_recall()) {
       cancelling->reply.beyond_recall.push_back(pid.value);
       if (trace.on_cancel(world_.clock.monotonic(), false)) changed(*live, trace);
@@ -311,13 +337,18 @@ void TraceSessions::cancel(const Caller& caller, rpc::SessionRequest request,
 }
 
 void TraceSessions::on_withdrawn(const KinetoWithdrawn& event) {
-  with_trace(event.key, event.trace_id, [&](ProcessTrace& trace) {
-    // Also the answer to a withdrawal after an end: on_cancel changes nothing then.
-    return trace.on_cancel(world_.clock.monotonic(), event.withdrawn);
-  });
+  const auto asked = withdrawing_.find(event.key.pid);
+  if (asked != withdrawing_.end() && asked->second.trace_id == event.trace_id) {
+    const Withdrawal why = asked->second.why;
+    withdrawing_.erase(asked);
+    with_trace(event.key, event.trace_id,
+               [&](ProcessTrace& trace) { return take_back(trace, why, event.withdrawn); });
+  }
   std::vector<std::unique_ptr<Cancelling>> ready;
   for (auto& cancelling : cancelling_) {
-    if (cancelling->open.erase(event.key.pid) == 0) continue;
+    const auto open = cancelling->open.find(event.key.pid);
+    if (open == cancelling->open.end() || open->second != event.trace_id) continue;
+    cancelling->open.erase(open);
     if (event.withdrawn) {
       ++cancelling->reply.withdrawn;
     } else {

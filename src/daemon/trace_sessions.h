@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -74,6 +73,7 @@ class TraceSessions final : public rpc::TraceService {
   using LivePlace = std::map<SessionId, std::unique_ptr<Live>>::iterator;
 
   // prepare
+  [[nodiscard]] Status may_plan(const Caller& caller);
   void plan(const Caller& caller, std::vector<ProcessKey> chosen, TracePlanner::Build build,
             std::function<void(Live&, Plan)> done);
   [[nodiscard]] rpc::PlannedTrace planned_row(const PlanItem& item) const;
@@ -89,8 +89,13 @@ class TraceSessions final : public rpc::TraceService {
   void with_trace(const ProcessKey& key, const std::string& trace_id,
                   const std::function<bool(ProcessTrace&)>& input);
   void changed(Live& live, const ProcessTrace& trace);
-  void on_file(const SessionId& id, FileEvent event);
+  void on_file(const SessionId& id, const Tenant& from, FileEvent event);
   void on_worker_end(const SessionId& id, const Tenant& tenant, const std::string& why);
+  // Takes a staged configuration back; what happens then is decided by the mailbox's answer, since
+  // it may just have been handed over.
+  enum class Withdrawal { expiry, deadline, cancel };
+  void withdraw(const ProcessTrace& trace, Withdrawal why);
+  bool take_back(ProcessTrace& trace, Withdrawal why, bool withdrawn);
   void on_due(const SessionId& id);
   void on_session_deadline(const SessionId& id);
   void arm(Live& live);
@@ -106,6 +111,11 @@ class TraceSessions final : public rpc::TraceService {
   std::map<SessionId, std::unique_ptr<Live>> sessions_;
   // Which session's trace is under way in a process: at most one.
   std::map<Pid, SessionId> active_;
+  struct Withdrawing {
+    std::string trace_id;
+    Withdrawal why;
+  };
+  std::map<Pid, Withdrawing> withdrawing_;
   std::vector<std::unique_ptr<Cancelling>> cancelling_;
   Timer journal_timer_;
 };

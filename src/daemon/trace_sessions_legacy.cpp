@@ -31,6 +31,10 @@ std::int64_t reported_pid(const ProcessEntry& entry) {
 
 void TraceSessions::legacy_trace(const Caller& caller, rpc::LegacyTraceRequest request,
                                  rpc::Done<rpc::LegacyTraceReply> done) {
+  if (auto may = may_plan(caller); !may) {
+    done(std::unexpected(std::move(may.error())));
+    return;
+  }
   // Refused even when nothing matches: the text is wrong for every process.
   if (const auto checked = check_trace_config(request.config, {}, {}, "0"); !checked) {
     done(std::unexpected(checked.error()));

@@ -21,7 +21,6 @@ struct TraceSessions::Live {
   Session session;
   std::unique_ptr<TracePlanner> planner;
   Plan plan;  // its items until the commit; its workers until the end
-  std::map<Pid, Tenant> tenants;
   std::map<Pid, std::optional<int>> ranks;
   std::shared_ptr<Followers> followers = std::make_shared<Followers>();
   std::uint64_t next_follower = 0;
@@ -32,8 +31,7 @@ struct TraceSessions::Live {
 
 // A cancel that waits for the mailbox's answers.
 struct TraceSessions::Cancelling {
-  SessionId session;
-  std::set<Pid> open;
+  std::map<Pid, std::string> open;  // trace ids
   rpc::CancelReply reply;
   rpc::Done<rpc::CancelReply> done;
 };

@@ -14,6 +14,7 @@
 namespace dynolog {
 namespace {
 
+constexpr std::size_t kMaxSessions = 256;
 constexpr auto kUncommitted = std::chrono::seconds(60);
 constexpr Nanoseconds kDefaultPeriod = std::chrono::seconds(5);
 // Kineto's run loop ticks once a second, and a small trace takes about as long to write.
@@ -66,9 +67,29 @@ std::optional<Error> refused_as_a_whole(const std::vector<PlanItem>& items) {
 
 }  // namespace
 
+// Every session costs memory and, while it is open, a worker for each tenant.
+Status TraceSessions::may_plan(const Caller& caller) {
+  constexpr std::ptrdiff_t kMaxOpenPerUser = 16;
+  forget_old();
+  if (caller.host_root) return {};
+  const auto open = std::ranges::count_if(sessions_, [&](const auto& entry) {
+    const Session& session = entry.second->session;
+    return session.phase != SessionPhase::ended && session.owner.tenant.uid == caller.tenant.uid;
+  });
+  if (open >= kMaxOpenPerUser) {
+    return fail(
+        ErrorKind::exhausted,
+        fmt::format("{} of your trace sessions are open: wait for one to end, or cancel one",
+                    open));
+  }
+  if (sessions_.size() >= kMaxSessions) {
+    return fail(ErrorKind::exhausted, "too many trace sessions are open on this host: try again");
+  }
+  return {};
+}
+
 void TraceSessions::plan(const Caller& caller, std::vector<ProcessKey> chosen,
                          TracePlanner::Build build, std::function<void(Live&, Plan)> done) {
-  forget_old();
   const SessionId id{random_hex64()};
   auto live = std::make_unique<Live>();
   live->session.id = id;
@@ -88,7 +109,8 @@ void TraceSessions::plan(const Caller& caller, std::vector<ProcessKey> chosen,
       {.loop = world_.loop,
        .log = world_.log,
        .executable = world_.executable,
-       .on_file = [this, id](const Tenant&, FileEvent event) { on_file(id, std::move(event)); },
+       .on_file = [this, id](const Tenant& tenant,
+                             FileEvent event) { on_file(id, tenant, std::move(event)); },
        .on_worker_end = [this, id](const Tenant& tenant,
                                    const std::string& why) { on_worker_end(id, tenant, why); }},
       std::move(entries), std::move(build), [this, id, done = std::move(done)](Plan plan) {
@@ -99,6 +121,10 @@ void TraceSessions::plan(const Caller& caller, std::vector<ProcessKey> chosen,
 
 void TraceSessions::prepare(const Caller& caller, rpc::PrepareRequest request,
                             rpc::Done<rpc::PrepareReply> done) {
+  if (auto may = may_plan(caller); !may) {
+    done(std::unexpected(std::move(may.error())));
+    return;
+  }
   Selection selection{.job = request.selection.job,
                       .pids = request.selection.pids,
                       .ranks = request.selection.ranks,
@@ -252,7 +278,7 @@ std::size_t TraceSessions::stage_all(Live& live) {
   std::size_t staged = 0;
   for (const auto& [pid, trace] : live.session.traces) {
     if (trace.state() != TraceState::staged) continue;
-    world_.kineto.put(trace.key(), live.tenants[pid].uid, trace.request());
+    world_.kineto.put(trace.key(), live.session.tenants[pid].uid, trace.request());
     ++staged;
   }
   arm(live);
@@ -276,7 +302,7 @@ void TraceSessions::stage(Live& live, PlanItem item) {
   const MonotonicTime now = world_.clock.monotonic();
   const Pid pid = item.key.pid;
   const std::string obstacle = cannot_stage(item);
-  live.tenants[pid] = item.tenant;
+  live.session.tenants[pid] = item.tenant;
   ProcessTrace trace(item.key, std::move(item.request), now, world_.timeouts);
   if (obstacle == "ended") trace.on_process_end(now);
   if (obstacle == "identity") trace.on_identity_changed(now);

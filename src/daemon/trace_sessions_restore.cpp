@@ -1,6 +1,7 @@
 // Taking up the sessions of an earlier daemon.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -38,7 +39,10 @@ void TraceSessions::restore(Session session) {
       trace.on_process_end(now);
       continue;
     }
-    live->tenants[pid] = {*uid, ""};
+    if (*uid != live->session.tenants[pid].uid) {
+      trace.on_identity_changed(now);
+      continue;
+    }
     active_[pid] = id;
   }
   Live& placed = *sessions_.emplace(id, std::move(live)).first->second;
@@ -49,11 +53,13 @@ void TraceSessions::restore(Session session) {
   watch_restored(placed);
   for (const auto& [pid, trace] : placed.session.traces) {
     if (trace.state() == TraceState::staged) {
-      world_.kineto.put(trace.key(), placed.tenants[pid].uid, trace.request());
+      world_.kineto.put(trace.key(), placed.session.tenants[pid].uid, trace.request());
     }
   }
+  const auto open = std::ranges::count_if(
+      placed.session.traces, [](const auto& entry) { return !is_end(entry.second.state()); });
   world_.log.info("session {} of an earlier daemon: {} of {} traces are still under way", id.value,
-                  placed.tenants.size(), placed.session.traces.size());
+                  open, placed.session.traces.size());
   arm(placed);
   end_if_done(placed);
 }
@@ -61,14 +67,16 @@ void TraceSessions::restore(Session session) {
 void TraceSessions::watch_restored(Live& live) {
   const SessionId id = live.session.id;
   std::map<Tenant, std::vector<FilesIdentity>> identities;
-  for (const auto& [pid, tenant] : live.tenants) {
-    identities[tenant].push_back({live.session.traces.at(pid).key(), tenant.uid});
+  for (const auto& [pid, trace] : live.session.traces) {
+    if (is_end(trace.state())) continue;
+    const Tenant& tenant = live.session.tenants[pid];
+    identities[tenant].push_back({trace.key(), tenant.uid});
   }
   for (auto& [tenant, list] : identities) {
     const auto pids = list;
     auto worker = FilesWorker::start(
         world_.loop, world_.log, world_.executable, std::move(list),
-        [this, id](FileEvent event) { on_file(id, std::move(event)); },
+        [this, id, who = tenant](FileEvent event) { on_file(id, who, std::move(event)); },
         [this, id, who = tenant](const std::string& why) { on_worker_end(id, who, why); });
     if (!worker) {
       on_worker_end(id, tenant, worker.error().message);

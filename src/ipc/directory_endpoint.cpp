@@ -23,7 +23,9 @@ namespace {
 
 constexpr auto kName = "dynolog";
 constexpr std::string_view kClientPrefix = "dynoconfigclient";
-constexpr int kMaxSwept = 4096;
+// At each opening of a directory, which its user can bring about: a few milliseconds at most, since
+// everybody's polls wait meanwhile.
+constexpr int kMaxSwept = 256;
 
 struct DirectoryCloser {
   void operator()(DIR* directory) const { ::closedir(directory); }

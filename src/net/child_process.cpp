@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -56,8 +57,11 @@ void reap_later(EventLoop& loop, UniqueFd pidfd) {
   source->assign(pidfd.get(), error);
   if (error) return;
   static_cast<void>(pidfd.release());
+  const auto unreaped = loop.unreaped_children();
+  ++*unreaped;
   source->async_wait(asio::posix::stream_descriptor::wait_read,
-                     [source](boost::system::error_code failed) {
+                     [source, unreaped](boost::system::error_code failed) {
+                       --*unreaped;
                        if (!failed) static_cast<void>(reap(source->native_handle()));
                      });
 }
@@ -262,6 +266,12 @@ std::string name_of(const ChildOptions& options) {
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(EventLoop& loop, Log& log,
                                                           const ChildOptions& options,
                                                           OnFrame on_frame, OnExit on_exit) {
+  if (*loop.unreaped_children() >= kMaxUnreapedChildren) {
+    return fail(ErrorKind::exhausted,
+                fmt::format("{} workers that were given up have not ended yet (stuck on a hung "
+                            "mount?): {} is not started",
+                            *loop.unreaped_children(), name_of(options)));
+  }
   auto channel = make_channel();
   if (!channel) return std::unexpected(channel.error());
   const auto pid = spawn(options, channel->child.get());

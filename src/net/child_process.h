@@ -22,6 +22,8 @@ namespace dynolog {
 
 inline constexpr std::size_t kMaxWorkerFrame = 128U << 10U;
 inline constexpr int kWorkerChannelFd = 3;
+// With so many children stuck in the kernel no further one is started.
+inline constexpr std::size_t kMaxUnreapedChildren = 256;
 
 struct ChildOptions {
   std::string executable;              // "/proc/self/exe" in the daemon, a test's own in tests

@@ -109,6 +109,7 @@ Watch::~Watch() = default;
 struct EventLoop::Impl {
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
+  std::shared_ptr<std::size_t> unreaped_children = std::make_shared<std::size_t>(0);
 };
 
 EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
@@ -118,6 +119,8 @@ void EventLoop::run() {
   impl_->context.run();
   impl_->context.restart();  // afterwards, so that a stop() before run() counts
 }
+
+std::shared_ptr<std::size_t> EventLoop::unreaped_children() { return impl_->unreaped_children; }
 
 void EventLoop::stop() { impl_->context.stop(); }
 

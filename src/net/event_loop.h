@@ -1,6 +1,7 @@
 // The daemon's one event-loop thread. Owns all state; everything else posts to it.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -62,6 +63,9 @@ class EventLoop {
   [[nodiscard]] Watch watch_readable(int fd, std::function<void()> work);
   // SIGTERM, SIGINT, SIGHUP, ... arrive here instead of killing the process. Call once per signal.
   [[nodiscard]] Watch on_signal(int signal_number, std::function<void()> work);
+  // Children that were given up but could not be reaped yet (stuck in the kernel): kept here since
+  // the loop outlives their owners.
+  [[nodiscard]] std::shared_ptr<std::size_t> unreaped_children();
   // For the .cpp files of net and rpc, which speak Asio.
   [[nodiscard]] boost::asio::io_context& context();
 

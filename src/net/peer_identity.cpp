@@ -3,19 +3,24 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
+#include <linux/nsfs.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
 #include <system_error>
 
 namespace dynolog {
@@ -166,6 +171,18 @@ Result<UnixPeer> unix_peer(int socket) {
     return fail(ErrorKind::denied, "the calling process has ended, so nobody can say who it was");
   }
   return UnixPeer{Uid{credentials.uid}, Pid{credentials.pid}, std::move(*pidfd)};
+}
+
+Uid accountable_uid(Pid pid, Uid uid) {
+  constexpr ino_t kInitialUserNamespace = 0xEFFFFFFD;  // PROC_USER_INIT_INO
+  const std::string path = "/proc/" + std::to_string(pid.value) + "/ns/user";
+  const UniqueFd user_namespace(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status{};
+  if (!user_namespace.valid() || ::fstat(user_namespace.get(), &status) != 0) return uid;
+  if (status.st_ino == kInitialUserNamespace) return uid;
+  uid_t owner = 0;
+  if (::ioctl(user_namespace.get(), NS_GET_OWNER_UID, &owner) != 0) return uid;
+  return Uid{owner} == kOverflowUid ? uid : Uid{owner};
 }
 
 Result<TcpPeer> loopback_tcp_peer(int socket) {

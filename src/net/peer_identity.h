@@ -22,6 +22,11 @@ struct UnixPeer {
 // An error of kind denied when the peer is dead, cannot be pinned, or is the overflow uid.
 [[nodiscard]] Result<UnixPeer> unix_peer(int socket);
 
+// Whom a limit counts: the process's uid, or, inside a user namespace of somebody's own, the user
+// who made that namespace. Subordinate uids would escape every limit otherwise. `uid` where the
+// kernel does not say.
+[[nodiscard]] Uid accountable_uid(Pid pid, Uid uid);
+
 // What NETLINK_SOCK_DIAG says of the *peer's* socket of a loopback TCP connection. Counts only with
 // inode > 0 in state ESTABLISHED or FIN_WAIT2: a socket that its process has closed is reported as
 // uid 0, inode 0. The uid is the creator's and can be forged in a container; who holds the inode

@@ -4,6 +4,8 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -269,6 +271,33 @@ TEST(UnixPeer, NamesAnotherUserWhileItLivesAndNobodyAfterwards) {
   after = unix_peer(server.get());
   ASSERT_FALSE(after);
   EXPECT_EQ(after.error().kind, ErrorKind::denied);
+}
+
+// In a user namespace of its own a user has thousands of uids; limits count the user.
+TEST(AccountableUid, IsTheOwnerOfTheUserNamespace) {
+  EXPECT_EQ(accountable_uid(Pid{::getpid()}, Uid{4321}), Uid{4321});
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t pid = ::fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    const bool made =
+        ::setresuid(kOtherUid, kOtherUid, kOtherUid) == 0 && ::unshare(CLONE_NEWUSER) == 0;
+    const char answer = made ? 'y' : 'n';
+    if (::write(ready[1], &answer, 1) != 1) ::_exit(1);
+    ::pause();
+    ::_exit(0);
+  }
+  char made = 0;
+  ASSERT_EQ(::read(ready[0], &made, 1), 1);
+  const Uid owner = accountable_uid(Pid{pid}, Uid{100999});
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  ::close(ready[0]);
+  ::close(ready[1]);
+  if (made != 'y') GTEST_SKIP() << "this kernel lets users make no user namespaces";
+  EXPECT_EQ(owner, Uid{kOtherUid});
 }
 
 TEST(UnixPeer, TheOverflowUidIsNoTenant) {

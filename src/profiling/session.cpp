@@ -214,18 +214,30 @@ Result<ProcessTrace::Record> record_of(const Json& json) {
   return record;
 }
 
-Json json_of(const ProcessTrace& trace, MonotonicTime now, WallTime wall) {
+Json json_of(const ProcessTrace& trace, const Tenant& tenant, MonotonicTime now, WallTime wall) {
+  TraceRequest request = trace.request();
+  // Nothing more is handed over: a long text need not be kept.
+  if (is_end(trace.state())) request.config.clear();
   return {{"pid", trace.key().pid.value},
           {"start_ticks", trace.key().start_ticks},
-          {"request", json_of(trace.request())},
+          {"uid", tenant.uid.value},
+          {"container", tenant.container},
+          {"request", json_of(request)},
           {"record", json_of(trace.record(now, wall))},
           {"timeout_staged", count(trace.timeouts().staged)},
           {"timeout_write", count(trace.timeouts().write)},
           {"timeout_iterations", count(trace.timeouts().iterations)}};
 }
 
-Result<ProcessTrace> trace_of(const Json& json, MonotonicTime now, WallTime wall) {
+Uid uid_of(Fields& fields, const char* name) {
+  return Uid{static_cast<std::uint32_t>(
+      fields.number(name, 0, std::numeric_limits<std::uint32_t>::max()))};
+}
+
+Result<ProcessTrace> trace_of(const Json& json, MonotonicTime now, WallTime wall, Tenant& tenant) {
   Fields fields(json, "process");
+  tenant.uid = uid_of(fields, "uid");
+  tenant.container = fields.text("container");
   ProcessKey key;
   key.pid = Pid{
       static_cast<std::int32_t>(fields.number("pid", 1, std::numeric_limits<std::int32_t>::max()))};
@@ -246,7 +258,11 @@ Result<ProcessTrace> trace_of(const Json& json, MonotonicTime now, WallTime wall
 
 Json json_of(const Session& session, MonotonicTime now, WallTime wall) {
   Json traces = Json::array();
-  for (const auto& [pid, trace] : session.traces) traces.push_back(json_of(trace, now, wall));
+  for (const auto& [pid, trace] : session.traces) {
+    const auto tenant = session.tenants.find(pid);
+    traces.push_back(
+        json_of(trace, tenant == session.tenants.end() ? Tenant{} : tenant->second, now, wall));
+  }
   Json json = {{"id", session.id.value},
                {"phase", session.phase == SessionPhase::ended ? "ended" : "committed"},
                {"created", count(session.created)},
@@ -265,9 +281,11 @@ Status take_traces(const Json& json, MonotonicTime now, WallTime wall, Session& 
     return fail(ErrorKind::invalid, "session: traces is not a list of processes");
   }
   for (const Json& item : json) {
-    auto trace = trace_of(item, now, wall);
+    Tenant tenant;
+    auto trace = trace_of(item, now, wall, tenant);
     if (!trace) return std::unexpected(trace.error());
     const Pid pid = trace->key().pid;
+    session.tenants[pid] = std::move(tenant);
     if (!session.traces.emplace(pid, *std::move(trace)).second) {
       return fail(ErrorKind::invalid, "session: one process stands there twice");
     }
@@ -283,8 +301,7 @@ Result<Session> session_of(const Json& json, MonotonicTime now, WallTime wall) {
   if (phase != "committed" && phase != "ended") fields.fail_at("phase", "is unknown");
   session.phase = phase == "ended" ? SessionPhase::ended : SessionPhase::committed;
   session.created = fields.wall("created");
-  session.owner.tenant.uid = Uid{static_cast<std::uint32_t>(
-      fields.number("owner_uid", 0, std::numeric_limits<std::uint32_t>::max()))};
+  session.owner.tenant.uid = uid_of(fields, "owner_uid");
   session.owner.tenant.container = fields.text("owner_container");
   session.owner.host_root = fields.flag("owner_host_root");
   session.owner.pid = Pid{static_cast<std::int32_t>(

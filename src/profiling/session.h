@@ -23,6 +23,8 @@ struct Session {
   WallTime created;
   std::optional<MonotonicTime> deadline;
   std::map<Pid, ProcessTrace> traces;
+  // Whose each process was at the commit: a change is a refusal, over restarts as well.
+  std::map<Pid, Tenant> tenants;
 
   [[nodiscard]] bool all_ended() const;
 };

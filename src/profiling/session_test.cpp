@@ -48,6 +48,7 @@ Session session() {
   result.traces.emplace(Pid{5}, waiting);
   result.traces.emplace(Pid{6}, tracing);
   result.traces.emplace(Pid{7}, written);
+  result.tenants = {{Pid{5}, {Uid{1000}, "c1"}}, {Pid{6}, {Uid{1001}, ""}}, {Pid{7}, {Uid{0}, ""}}};
   return result;
 }
 
@@ -73,6 +74,10 @@ TEST(Journal, ThereAndBack) {
   EXPECT_EQ(first.id.value, "00ff");
   EXPECT_EQ(first.owner.tenant, (Tenant{Uid{1000}, "c1"}));
   EXPECT_EQ(first.owner.pid, Pid{77});
+  EXPECT_EQ(first.tenants.at(Pid{5}), (Tenant{Uid{1000}, "c1"})) << "whose it was at the commit";
+  EXPECT_EQ(sessions->back().tenants.at(Pid{6}), (Tenant{Uid{1001}, ""}));
+  EXPECT_NE(first.traces.at(Pid{5}).request().config, "");
+  EXPECT_EQ(first.traces.at(Pid{6}).request().config, "") << "an ended trace needs no text";
   EXPECT_EQ(first.owner.via, "unix");
   EXPECT_EQ(first.deadline, kNow + seconds(60));
   EXPECT_EQ(first.created, kWall - seconds(5));

@@ -200,9 +200,9 @@ Status read_line(std::string_view line, const TorchFacts& torch, ReadConfig& rea
 }
 
 Result<ReadConfig> read_config(std::string_view config, const TorchFacts& torch) {
-  constexpr std::size_t kMaxConfig = 32U << 10U;
+  constexpr std::size_t kMaxConfig = 8U << 10U;
   if (config.size() > kMaxConfig) {
-    return fail(ErrorKind::invalid, "the configuration is longer than 32 KiB");
+    return fail(ErrorKind::invalid, "the configuration is longer than 8 KiB");
   }
   ReadConfig read;
   int line_number = 0;

@@ -293,7 +293,7 @@ TEST(CheckTraceConfig, RefusesWithLineAndKey) {
       {"PROFILE_MEMORY=true", "2.7.1", "PROFILE_MEMORY: needs torch 2.8"},
       {"ACTIVITIES_LOG_URL=x", "", "ACTIVITIES_LOG_URL"},
       {"ON_DEMAND_CONFIG_UPDATE_INTERVAL_SECS=0", "", "ON_DEMAND_CONFIG_UPDATE_INTERVAL_SECS"},
-      {std::string(40000, '\n'), "", "32 KiB"},
+      {std::string(40000, '\n'), "", "8 KiB"},
   };
   for (const Case& c : cases) {
     const auto request = check_trace_config(c.text, process(), torch(c.version), "5");

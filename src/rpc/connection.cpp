@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -534,10 +535,12 @@ std::optional<Uid> SocketConnection::uid_for_limits() {
     ucred credentials{};
     socklen_t size = sizeof credentials;
     if (::getsockopt(fd(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
-      uid = Uid{credentials.uid};
+      uid = accountable_uid(Pid{credentials.pid}, Uid{credentials.uid});
     }
   } else if (transport_ == Transport::loopback_tcp) {
-    if (const auto peer = loopback_tcp_peer(fd())) uid = peer->uid;
+    // A socket's uid can be forged in a container: what it says may limit, but never exempt.
+    const auto peer = loopback_tcp_peer(fd());
+    if (peer && peer->uid != kRootUid && peer->uid != Uid{::geteuid()}) uid = peer->uid;
   }
   uid_for_limits_ = uid;
   return uid;
