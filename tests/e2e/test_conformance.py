@@ -62,8 +62,11 @@ def test_five_hundred_processes_at_once(daemon, shared_directory):
     served = daemon("--noenable_ipc_monitor", "--no_tcp", f"--kineto_socket_dir={shared_directory}")
     answers = polls("--dir", shared_directory, "--count", 500, "--period-ms", 2000,
                     "--seconds", 4)
-    by_pid = collections.Counter(answer["pid"] for answer in answers if answer.get("answered"))
+    by_pid = collections.defaultdict(list)
+    for answer in answers:
+        by_pid[answer["pid"]].append(answer["answered"])
     assert len(by_pid) == 500
-    missed = [answer for answer in answers if not answer.get("answered")]
-    # Two busy cores may keep a client from its own 90 ms; the daemon drops what is late itself.
-    assert len(missed) <= len(answers) // 50, (len(missed), len(answers), served.status()["counters"])
+    # What waited longer than 40 ms on a busy machine is rightly not answered; the next poll is.
+    assert sum(polls[0] for polls in by_pid.values()) >= 250, served.status()["counters"]
+    assert all(polls[1] for polls in by_pid.values()), served.status()["counters"]
+    assert served.counter("kineto_behind") == 0

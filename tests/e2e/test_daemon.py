@@ -207,3 +207,21 @@ def test_metrics_catalogue():
     listed = dynolog("--list_metrics", "--json")
     assert listed.returncode == 0
     assert json.loads(listed.stdout)
+
+
+def test_reader_of_the_json_lines_goes_away(unstarted_daemon):
+    """`dynolog --use_JSON | head -1` must not take the daemon along."""
+    served = unstarted_daemon("--noenable_ipc_monitor", "--no_tcp", "--use_JSON")
+    reading, served.out = os.pipe()
+    served.start()
+    os.close(served.out)
+    with os.fdopen(reading) as lines:
+        assert json.loads(lines.readline())
+    before = served.status()
+    until("two more ticks", lambda: _ticks(served.status()) > _ticks(before) + 1)
+    assert any(c["kind"] == "sink" and c["failures"] > 0 for c in served.status()["collectors"])
+    served.stop(expect_clean=False)
+
+
+def _ticks(status):
+    return max(c["successes"] + c["failures"] for c in status["collectors"])

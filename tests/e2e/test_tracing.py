@@ -66,14 +66,41 @@ def test_options_reach_the_profiler(main, scratch):
     assert any(e.get("cat") == "python_function" for e in trace["traceEvents"])
 
 
-def test_no_wait_asks_and_leaves(main, scratch):
+def test_no_wait_asks_and_leaves_and_follow_takes_it_up(main, scratch):
     daemon, job = main
     log_file = os.path.join(scratch, "later.json")
-    answer = daemon.dyno("gputrace", "--pids", job.pid, "--log-file", log_file, "--no-wait")
+    answer = daemon.dyno("gputrace", "--pids", job.pid, "--log-file", log_file, "--no-wait",
+                         "--json")
     assert answer.code == 0, answer
-    until("the file of a trace that nobody waited for",
-          lambda: os.path.exists(kineto_name(log_file, job.pid)))
-    daemon.wait_for(job.pid, state="idle")
+    assert not os.path.exists(kineto_name(log_file, job.pid)), "it did not wait"
+    followed = daemon.dyno("gputrace", "--follow", answer.json["session"], "--json")
+    assert followed.code == 0, followed
+    (update,) = followed.json["processes"]
+    traces.assert_good(kineto_name(log_file, job.pid), update)
+    again = daemon.dyno("gputrace", "--follow", answer.json["session"])
+    assert again.code == 0, again
+    assert daemon.dyno("gputrace", "--follow", "0123456789abcdef").code == 3
+
+
+def test_cancel_of_a_session_that_was_left(stopped, scratch):
+    daemon, job = stopped
+    answer = daemon.dyno("gputrace", "--pids", job.pid, "--log-file",
+                         os.path.join(scratch, "t.json"), "--no-wait", "--json")
+    assert answer.code == 0, answer
+    cancelled = daemon.dyno("gputrace", "--cancel", answer.json["session"], "--json")
+    assert cancelled.code == 0 and cancelled.json["withdrawn"] == 1, cancelled
+    assert_nothing_happens(daemon, job, scratch)
+
+
+def test_ps_and_status_for_people(main):
+    daemon, job = main
+    until("the version of PyTorch", lambda: daemon.process_of(job.pid)["torch_version"])
+    listed = daemon.dyno("ps")
+    assert listed.code == 0
+    line = next(line for line in listed.out.splitlines() if line.split()[0] == str(job.pid))
+    assert "root" in line and "idle" in line and "2." in line and "python" in line, line
+    status = daemon.dyno("status")
+    assert status.code == 0 and str(daemon.pid) in status.out and daemon.run_dir in status.out
 
 
 def test_missing_directory_is_said_before_anything_starts(main, scratch):
