@@ -47,6 +47,11 @@ void TraceSessions::legacy_trace(const Caller& caller, rpc::LegacyTraceRequest r
   }
   world_.registry.when_known(keys, [this, caller, request = std::move(request),
                                     done = std::move(done)]() mutable {
+    // Again: any number may have waited for the facts.
+    if (auto still_may = may_plan(caller); !still_may) {
+      done(std::unexpected(std::move(still_may.error())));
+      return;
+    }
     rpc::LegacyTraceReply reply;
     std::vector<ProcessKey> chosen;
     const MonotonicTime now = world_.clock.monotonic();

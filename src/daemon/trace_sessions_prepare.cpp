@@ -37,9 +37,12 @@ TraceOptions to_options(const rpc::TraceSpec& spec) {
           .set = spec.set};
 }
 
-std::vector<ProcessKey> all_keys(const ProcessTable& table) {
+// Others' processes may take their time to become known.
+std::vector<ProcessKey> keys_for(const Caller& caller, const ProcessTable& table) {
   std::vector<ProcessKey> keys;
-  for (const ProcessEntry* entry : table.all()) keys.push_back(entry->key);
+  for (const ProcessEntry* entry : table.all()) {
+    if (caller.host_root || entry->uid == caller.tenant.uid) keys.push_back(entry->key);
+  }
   return keys;
 }
 
@@ -140,10 +143,15 @@ void TraceSessions::prepare(const Caller& caller, rpc::PrepareRequest request,
       return;
     }
   }
-  const auto keys = all_keys(world_.registry.table());
+  const auto keys = keys_for(caller, world_.registry.table());
   world_.registry.when_known(keys, [this, caller, selection = std::move(selection),
                                     options = to_options(request.trace),
                                     done = std::move(done)]() mutable {
+    // Again: any number may have waited for the facts.
+    if (auto may = may_plan(caller); !may) {
+      done(std::unexpected(std::move(may.error())));
+      return;
+    }
     const auto selected = select_processes(world_.registry.table().all(), selection, caller,
                                            world_.clock.monotonic());
     if (selected.ambiguous) {

@@ -39,10 +39,8 @@ void TraceSessions::restore(Session session) {
       trace.on_process_end(now);
       continue;
     }
-    if (*uid != live->session.tenants[pid].uid) {
-      trace.on_identity_changed(now);
-      continue;
-    }
+    // One that was handed over before goes on: nothing more is given to it.
+    if (*uid != live->session.tenants[pid].uid && trace.on_identity_changed(now)) continue;
     active_[pid] = id;
   }
   Live& placed = *sessions_.emplace(id, std::move(live)).first->second;
