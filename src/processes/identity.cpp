@@ -91,6 +91,31 @@ std::optional<std::string> pod_of_segment(std::string_view segment) {
   return {};
 }
 
+// Where only root makes cgroups. A user to whom a tree was delegated (user@UID.service) can give a
+// cgroup in it any name, somebody else's container's too.
+bool is_made_by_root(std::string_view parent) {
+  constexpr std::array<std::string_view, 9> kParents = {"",
+                                                        "/docker",
+                                                        "/system.slice",
+                                                        "/system.slice/containerd.service",
+                                                        "/machine.slice",
+                                                        "/machine",
+                                                        "/lxc",
+                                                        "/lxc.payload",
+                                                        "/libpod_parent"};
+  if (std::ranges::find(kParents, parent) != kParents.end()) return true;
+  return parent.starts_with("/kubepods/") || parent.starts_with("/kubepods.slice/") ||
+         parent == "/kubepods" || parent == "/kubepods.slice";
+}
+
+// The id alone where it cannot be copied, else with the place that nobody else can make it in.
+std::string with_place(std::string_view id, std::string_view path, std::string_view segment) {
+  std::string_view parent = path.substr(0, static_cast<std::size_t>(segment.data() - path.data()));
+  while (parent.ends_with('/')) parent.remove_suffix(1);
+  if (is_made_by_root(parent)) return std::string(id);
+  return std::string(id) + "@" + std::string(parent);
+}
+
 // The outermost container counts: whoever is given a cgroup tree may name what lies inside as he
 // likes, also like somebody else's container.
 std::string container_of_path(std::string_view path) {
@@ -99,10 +124,13 @@ std::string container_of_path(std::string_view path) {
   bool in_kubepods = false;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const std::string_view next = i + 1 < segments.size() ? segments[i + 1] : std::string_view{};
-    if (const auto id = runtime_container(segments[i])) return *id;
-    if (const auto name = system_container(segments[i], next)) return *name;
+    if (const auto id = runtime_container(segments[i])) return with_place(*id, path, segments[i]);
+    if (const auto name = system_container(segments[i], next)) {
+      return with_place(*name, path, segments[i]);
+    }
     in_kubepods = in_kubepods || segments[i].starts_with("kubepods");
-    if (in_kubepods && pod.empty()) pod = pod_of_segment(segments[i]).value_or("");
+    if (!in_kubepods || !pod.empty()) continue;
+    if (const auto id = pod_of_segment(segments[i])) pod = with_place(*id, path, segments[i]);
   }
   return pod;
 }
@@ -117,10 +145,9 @@ bool may_reach(const Caller& caller, const Tenant& target) {
 }
 
 std::string container_of(const std::vector<CgroupLine>& cgroup) {
-  constexpr std::size_t kMaxId = 256;  // a cgroup's name has at most 255 bytes
   for (const CgroupLine& line : cgroup) {
     const std::string id = container_of_path(line.path);
-    if (!id.empty()) return clean_text(id, kMaxId);
+    if (!id.empty()) return clean_text(id, kMaxContainerIdentity);
   }
   return {};
 }

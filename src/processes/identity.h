@@ -38,7 +38,12 @@ struct Caller {
 // Own tenant's processes; root of the host all.
 [[nodiscard]] bool may_reach(const Caller& caller, const Tenant& target);
 
-// The container's id from cgroup paths: docker, containerd, cri-o, podman (libpod), Kubernetes
+// A cgroup's name has at most 255 bytes, and the beginning of the place behind it tells users
+// apart.
+inline constexpr std::size_t kMaxContainerIdentity = 1024;
+
+// The container's identity from cgroup paths, "ID", or "ID@PLACE" below a place where others than
+// root may make cgroups: docker, containerd, cri-o, podman (libpod), Kubernetes
 // pods, systemd-nspawn, LXC. "" for anything else: sessions, services, Slurm jobs and Apptainer
 // are not containers of another tenant.
 [[nodiscard]] std::string container_of(const std::vector<CgroupLine>& cgroup);

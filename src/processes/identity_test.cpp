@@ -32,9 +32,9 @@ TEST(ContainerOf, KnowsTheRuntimes) {
       {"docker, systemd inside", "0::/system.slice/docker-" + kId + ".scope/init.scope\n", kId},
       {"docker, rootless",
        "0::/user.slice/user-1000.slice/user@1000.service/user.slice/docker-" + kId + ".scope\n",
-       kId},
-      {"docker seen from a cgroup namespace", "0::/../docker-" + kId + ".scope\n", kId},
-      {"containerd, ctr", "0::/default/" + kId + "\n", kId},
+       kId + "@/user.slice/user-1000.slice/user@1000.service/user.slice"},
+      {"docker seen from a cgroup namespace", "0::/../docker-" + kId + ".scope\n", kId + "@/.."},
+      {"containerd, ctr", "0::/default/" + kId + "\n", kId + "@/default"},
       {"nerdctl", "0::/system.slice/nerdctl-" + kId + ".scope\n", kId},
       {"kubernetes, v1", "5:memory:/kubepods/burstable/" + kPod + "/" + kId + "\n", kId},
       {"kubernetes, containerd",
@@ -58,10 +58,12 @@ TEST(ContainerOf, KnowsTheRuntimes) {
       {"podman, cgroupfs", "4:cpu:/libpod_parent/libpod-" + kId + "\n", kId},
       {"podman, rootless",
        "0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" + kId + ".scope\n",
-       kId},
-      {"podman, split", "0::/system.slice/web.service/libpod-payload-" + kId + "\n", kId},
+       kId + "@/user.slice/user-1000.slice/user@1000.service/user.slice"},
+      {"podman, split", "0::/system.slice/web.service/libpod-payload-" + kId + "\n",
+       kId + "@/system.slice/web.service"},
       {"podman in a pod",
-       "0::/machine.slice/machine-libpod_pod_aa.slice/libpod-" + kId + ".scope\n", kId},
+       "0::/machine.slice/machine-libpod_pod_aa.slice/libpod-" + kId + ".scope\n",
+       kId + "@/machine.slice/machine-libpod_pod_aa.slice"},
       {"nspawn, service", "0::/machine.slice/systemd-nspawn@deb12.service/payload/init.scope\n",
        "deb12"},
       {"nspawn, scope", "0::/machine.slice/machine-my\\x2dbox.scope/payload\n", "my-box"},
@@ -69,7 +71,8 @@ TEST(ContainerOf, KnowsTheRuntimes) {
       {"lxc 3", "0::/lxc.payload/box/init.scope\n", "box"},
       {"lxc 2", "9:devices:/lxc/box\n", "box"},
       {"a container of a Slurm job",
-       "4:cpu:/slurm/uid_1000/job_5/step_0/task_0/docker/" + kId + "\n", kId},
+       "4:cpu:/slurm/uid_1000/job_5/step_0/task_0/docker/" + kId + "\n",
+       kId + "@/slurm/uid_1000/job_5/step_0/task_0/docker"},
   };
   for (const Case& c : cases) EXPECT_EQ(container(c.cgroup), c.expected) << c.what;
 }
@@ -102,6 +105,21 @@ TEST(ContainerOf, NobodyPosesAsAnotherContainerFromWithin) {
   EXPECT_EQ(container("0::/system.slice/docker-" + kId + ".scope/docker-" + kOther + ".scope\n"),
             kId);
   EXPECT_EQ(container("0::/lxc.payload.box/docker/" + kOther + "\n"), "box");
+}
+
+// A user session's own tree: any name can be made there, but not the place.
+TEST(ContainerOf, NobodyPosesAsAContainerFromADelegatedTree) {
+  const std::string own = "/user.slice/user-2001.slice/user@2001.service";
+  const std::string real = container("0::/system.slice/docker-" + kId + ".scope\n");
+  EXPECT_EQ(real, kId);
+  EXPECT_NE(container("0::" + own + "/docker-" + kId + ".scope\n"), real);
+  EXPECT_NE(container("0::" + own + "/kubepods/besteffort/" + kPod + "\n"),
+            container("0::/kubepods/besteffort/" + kPod + "\n"));
+  EXPECT_NE(container("0::" + own + "/machine-deb12.scope\n"),
+            container("0::/machine.slice/machine-deb12.scope\n"));
+  EXPECT_NE(
+      container("0::" + own + "/docker-" + kId + ".scope\n"),
+      container("0::/user.slice/user-2002.slice/user@2002.service/docker-" + kId + ".scope\n"));
 }
 
 TEST(MayReach, OwnTenantOnly) {
