@@ -32,7 +32,7 @@ constexpr std::size_t kMaxEnvironment = 1U << 20U;
 constexpr std::size_t kMaxMaps = 32U << 20U;
 constexpr std::size_t kMaxDescriptors = 65536;
 constexpr std::size_t kMaxPath = 4096;
-constexpr std::size_t kMaxContainer = 128;
+constexpr std::size_t kMaxContainer = kMaxContainerIdentity;
 // The kernel's own default limit (fs.nr_open) and some more: nobody hides a socket behind others.
 constexpr std::size_t kMaxHolderDescriptors = 1'100'000;
 constexpr std::string_view kLibrary = "/libtorch_cpu.so";
