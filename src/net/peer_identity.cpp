@@ -20,8 +20,15 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <ctime>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
+
+#include "base/file.h"
+#include "base/number.h"
+#include "base/text.h"
 
 namespace dynolog {
 namespace {
@@ -34,16 +41,47 @@ constexpr std::uint8_t kEstablished = TCP_ESTABLISHED;
 constexpr std::uint8_t kFinWait1 = TCP_FIN_WAIT1;
 constexpr std::uint8_t kFinWait2 = TCP_FIN_WAIT2;
 
-Result<UniqueFd> peer_pidfd(int socket, pid_t pid) {
+constexpr std::size_t kMaxStat = 4096;
+constexpr std::size_t kStartTimeAfterName = 20;  // field 22, counted from the state, which is 3
+
+std::unexpected<Error> ended_peer() {
+  return fail(ErrorKind::denied, "the calling process has ended, so nobody can say who it was");
+}
+
+// When the process started, rounded down to a clock tick; nullopt when it is not there.
+std::optional<Nanoseconds> start_of(pid_t pid) {
+  const auto text = read_file("/proc/" + std::to_string(pid) + "/stat", kMaxStat);
+  if (!text) return std::nullopt;
+  const std::size_t name_end = text->rfind(')');  // names may hold anything
+  if (name_end == std::string::npos) return std::nullopt;
+  const auto fields = split(trim(std::string_view(*text).substr(name_end + 1)), ' ');
+  if (fields.size() < kStartTimeAfterName) return std::nullopt;
+  const auto ticks = parse_number<std::int64_t>(fields[kStartTimeAfterName - 1]);
+  if (!ticks) return std::nullopt;
+  return Nanoseconds(std::chrono::seconds(1)) / ::sysconf(_SC_CLK_TCK) * *ticks;
+}
+
+// Whoever has the pid now, unless it cannot have been there when the connection was accepted.
+Result<UniqueFd> pin_by_start_time(pid_t pid, Nanoseconds accepted) {
+  UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd.valid()) {
+    if (errno == ESRCH) return ended_peer();
+    return fail_errno(errno, "pinning the caller's process");
+  }
+  const auto started = start_of(pid);
+  // What was read is of this process only if it still lives, which unix_peer() looks at next.
+  if (!started || *started > accepted) return ended_peer();
+  return pidfd;
+}
+
+Result<UniqueFd> peer_pidfd(int socket, pid_t pid, const UnixPinning& pinning) {
+  if (!pinning.by_kernel) return pin_by_start_time(pid, pinning.accepted);
   int pidfd = -1;
   socklen_t size = sizeof pidfd;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0) return UniqueFd(pidfd);
-  if (errno == ENOPROTOOPT) {  // before Linux 6.5
-    pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-    if (pidfd >= 0) return UniqueFd(pidfd);
-  }
+  if (errno == ENOPROTOOPT) return pin_by_start_time(pid, pinning.accepted);  // before Linux 6.5
   if (errno == EMFILE || errno == ENFILE) return fail_errno(errno, "pinning the caller's process");
-  return fail(ErrorKind::denied, "the calling process has ended, so nobody can say who it was");
+  return ended_peer();
 }
 
 // One end of a TCP connection, with v4-mapped addresses unmapped.
@@ -151,7 +189,7 @@ Result<inet_diag_msg> ask_kernel(const DiagRequest& request) {
 
 }  // namespace
 
-Result<UnixPeer> unix_peer(int socket) {
+Result<UnixPeer> unix_peer(int socket, const UnixPinning& pinning) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
@@ -164,13 +202,17 @@ Result<UnixPeer> unix_peer(int socket) {
     return fail(ErrorKind::denied,
                 "the caller's user has no mapping here (uid 65534 stands for many users)");
   }
-  auto pidfd = peer_pidfd(socket, credentials.pid);
+  auto pidfd = peer_pidfd(socket, credentials.pid, pinning);
   if (!pidfd) return std::unexpected(pidfd.error());
   pollfd poll{.fd = pidfd->get(), .events = POLLIN, .revents = 0};
-  if (::poll(&poll, 1, 0) != 0) {
-    return fail(ErrorKind::denied, "the calling process has ended, so nobody can say who it was");
-  }
+  if (::poll(&poll, 1, 0) != 0) return ended_peer();
   return UnixPeer{Uid{credentials.uid}, Pid{credentials.pid}, std::move(*pidfd)};
+}
+
+Nanoseconds since_boot() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::seconds(now.tv_sec) + Nanoseconds(now.tv_nsec);
 }
 
 Uid accountable_uid(Pid pid, Uid uid) {
@@ -202,16 +244,12 @@ Result<TcpPeer> loopback_tcp_peer(int socket) {
     return fail(ErrorKind::unavailable, "the caller does not come over loopback");
   }
   const DiagRequest request = make_request(peer, ours);
-  auto answer = ask_kernel(request);
-  if (answer && answer->idiag_state == kFinWait1 && answer->idiag_inode != 0) {
-    // The peer has shut its writing side and we owe it an acknowledgement, which the kernel delays
-    // by up to 40 ms. Sending it now brings the peer to FIN_WAIT2.
-    const int on = 1;
-    ::setsockopt(socket, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
-    answer = ask_kernel(request);
-  }
+  const auto answer = ask_kernel(request);
   if (!answer) return std::unexpected(answer.error());
-  const bool open = answer->idiag_state == kEstablished || answer->idiag_state == kFinWait2;
+  // FIN_WAIT1: the peer has shut its writing side and our acknowledgement is on its way. A socket
+  // that its process has closed has no inode, in whatever state it is.
+  const bool open = answer->idiag_state == kEstablished || answer->idiag_state == kFinWait1 ||
+                    answer->idiag_state == kFinWait2;
   if (!open || answer->idiag_inode == 0) return closed_peer();
   return TcpPeer{Uid{answer->idiag_uid}, answer->idiag_inode};
 }

@@ -6,21 +6,32 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/unique_fd.h"
 
 namespace dynolog {
 
-// The peer of a unix stream socket, from SO_PEERCRED, pinned by a pidfd (SO_PEERPIDFD, or on
-// kernels before 6.5 pidfd_open). The uid is that of connect().
+// The peer of a unix stream socket, from SO_PEERCRED, pinned by a pidfd. The uid is that of
+// connect().
 struct UnixPeer {
   Uid uid;
   Pid pid;
   UniqueFd pidfd;
 };
+struct UnixPinning {
+  Nanoseconds accepted{};  // since_boot() when the connection was accepted
+  // SO_PEERPIDFD. Off: what is done anyway before Linux 6.5, where it is missing. There the pid is
+  // pinned afterwards, and a process that started after the connection was accepted is not the peer
+  // but one that got its pid.
+  bool by_kernel = true;
+};
 // An error of kind denied when the peer is dead, cannot be pinned, or is the overflow uid.
-[[nodiscard]] Result<UnixPeer> unix_peer(int socket);
+[[nodiscard]] Result<UnixPeer> unix_peer(int socket, const UnixPinning& pinning);
+
+// CLOCK_BOOTTIME, which processes' start times count in.
+[[nodiscard]] Nanoseconds since_boot();
 
 // Whom a limit counts: the process's uid, or, inside a user namespace of somebody's own, the user
 // who made that namespace. Subordinate uids would escape every limit otherwise. `uid` where the
@@ -28,9 +39,9 @@ struct UnixPeer {
 [[nodiscard]] Uid accountable_uid(Pid pid, Uid uid);
 
 // What NETLINK_SOCK_DIAG says of the *peer's* socket of a loopback TCP connection. Counts only with
-// inode > 0 in state ESTABLISHED or FIN_WAIT2: a socket that its process has closed is reported as
-// uid 0, inode 0. The uid is the creator's and can be forged in a container; who holds the inode
-// decides (`workers`, procs: holders_of_socket).
+// inode > 0 in state ESTABLISHED, FIN_WAIT1 or FIN_WAIT2: a socket that its process has closed is
+// reported as uid 0, inode 0. The uid is the creator's and can be forged in a container; who holds
+// the inode decides (`workers`, procs: holders_of_socket).
 struct TcpPeer {
   Uid uid;
   std::uint32_t inode = 0;

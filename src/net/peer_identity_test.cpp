@@ -3,10 +3,12 @@
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <linux/sched.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,10 +133,29 @@ TEST(LoopbackTcpPeer, NamesAClientThatShutItsWritingSide) {
   EXPECT_EQ(peer->uid.value, ::getuid());
 }
 
+// The kernel delays our acknowledgement of its end: the client is in FIN_WAIT1 for up to 40 ms.
+TEST(LoopbackTcpPeer, NamesAClientWhoseEndIsNotAcknowledgedYet) {
+  const Listener listener(false, false);
+  for (int i = 0; i < 50; ++i) {
+    const Connection connection = listener.pair();
+    ASSERT_EQ(::send(connection.client.get(), "request", 7, 0), 7);
+    ::shutdown(connection.client.get(), SHUT_WR);
+    for (int ask = 0; ask < 20; ++ask) {
+      const auto peer = loopback_tcp_peer(connection.server.get());
+      ASSERT_TRUE(peer) << peer.error().message;
+      EXPECT_EQ(peer->uid.value, ::getuid());
+    }
+  }
+}
+
 TEST(LoopbackTcpPeer, AClosedClientIsNobody) {
   const Listener listener(false, false);
   Connection connection = listener.pair();
   connection.client.reset();
+  // At once, in FIN_WAIT1, too.
+  const auto at_once = loopback_tcp_peer(connection.server.get());
+  ASSERT_FALSE(at_once);
+  EXPECT_EQ(at_once.error().kind, ErrorKind::denied);
   wait_for_end(connection.server.get());
   const auto peer = loopback_tcp_peer(connection.server.get());
   ASSERT_FALSE(peer);
@@ -235,11 +256,75 @@ TEST(UnixPeer, NamesAndPinsALiveClient) {
   const UnixListener listener;
   const UniqueFd client = listener.connect();
   const UniqueFd server = listener.accept();
-  const auto peer = unix_peer(server.get());
+  const auto peer = unix_peer(server.get(), {.accepted = since_boot()});
   ASSERT_TRUE(peer) << peer.error().message;
   EXPECT_EQ(peer->uid.value, ::geteuid());
   EXPECT_EQ(peer->pid.value, ::getpid());
   EXPECT_TRUE(peer->pidfd.valid());
+}
+
+// As before Linux 6.5.
+TEST(UnixPeer, OlderKernelsWayPinsAProcessThatWasThereWhenItsConnectionWasAccepted) {
+  const UnixListener listener;
+  const UniqueFd client = listener.connect();
+  const UniqueFd server = listener.accept();
+  const auto peer = unix_peer(server.get(), {.accepted = since_boot(), .by_kernel = false});
+  ASSERT_TRUE(peer) << peer.error().message;
+  EXPECT_EQ(peer->pid.value, ::getpid());
+  EXPECT_TRUE(peer->pidfd.valid());
+  const auto before_it_started = unix_peer(server.get(), {.accepted = {}, .by_kernel = false});
+  ASSERT_FALSE(before_it_started);
+  EXPECT_EQ(before_it_started.error().kind, ErrorKind::denied);
+}
+
+// A process with these flags and, where it is not 0, this pid.
+pid_t clone_process(std::uint64_t flags, pid_t wanted) {
+  clone_args arguments{};
+  arguments.flags = flags;
+  arguments.exit_signal = SIGCHLD;
+  arguments.set_tid = reinterpret_cast<std::uintptr_t>(&wanted);
+  arguments.set_tid_size = wanted != 0 ? 1 : 0;
+  return static_cast<pid_t>(::syscall(SYS_clone3, &arguments, sizeof arguments));
+}
+
+// A caller leaves its socket to another process, ends, and has its pid taken by one of root's.
+TEST(UnixPeer, OlderKernelsWayIsNotTakenInByAReusedPid) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can choose a pid";
+  const UnixListener listener;
+  std::array<int, 2> told{};
+  ASSERT_EQ(::pipe(told.data()), 0);
+  const UniqueFd reads(told[0]);
+  const UniqueFd writes(told[1]);
+  // It shares our descriptors, so that its connection outlives it.
+  const pid_t caller = clone_process(CLONE_FILES, 0);
+  ASSERT_GE(caller, 0);
+  if (caller == 0) {
+    UniqueFd client = listener.connect();
+    const int left_open = client.release();
+    ::_exit(::write(writes.get(), &left_open, sizeof left_open) == sizeof left_open ? 0 : 1);
+  }
+  int left_open = -1;
+  ASSERT_EQ(::read(reads.get(), &left_open, sizeof left_open), ssize_t{sizeof left_open});
+  const UniqueFd client(left_open);
+  const UniqueFd server = listener.accept();
+  const Nanoseconds accepted = since_boot();
+  ::waitpid(caller, nullptr, 0);
+  // Start times count in ticks, of which a pid's second owner needs another one.
+  const Nanoseconds tick = Nanoseconds(std::chrono::seconds(1)) / ::sysconf(_SC_CLK_TCK);
+  while (since_boot() / tick == accepted / tick) {
+  }
+  const pid_t second = clone_process(0, caller);
+  if (second < 0) GTEST_SKIP() << "this system lets nobody choose a pid";
+  if (second == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  ASSERT_EQ(second, caller);
+  const auto peer = unix_peer(server.get(), {.accepted = accepted, .by_kernel = false});
+  ::kill(second, SIGKILL);
+  ::waitpid(second, nullptr, 0);
+  ASSERT_FALSE(peer) << "pid " << peer->pid.value;
+  EXPECT_EQ(peer.error().kind, ErrorKind::denied);
 }
 
 TEST(UnixPeer, NamesAnotherUserWhileItLivesAndNobodyAfterwards) {
@@ -256,7 +341,7 @@ TEST(UnixPeer, NamesAnotherUserWhileItLivesAndNobodyAfterwards) {
     return static_cast<int>(::read(waits.get(), &byte, 1));
   });
   const UniqueFd server = listener.accept();
-  const auto peer = unix_peer(server.get());
+  const auto peer = unix_peer(server.get(), {.accepted = since_boot()});
   hold.reset();
   ASSERT_TRUE(peer) << peer.error().message;
   EXPECT_EQ(peer->uid.value, kOtherUid);
@@ -264,11 +349,11 @@ TEST(UnixPeer, NamesAnotherUserWhileItLivesAndNobodyAfterwards) {
   // A zombie, then reaped: dead either way.
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
-  auto after = unix_peer(server.get());
+  auto after = unix_peer(server.get(), {.accepted = since_boot()});
   ASSERT_FALSE(after);
   EXPECT_EQ(after.error().kind, ErrorKind::denied);
   ::waitpid(pid, nullptr, 0);
-  after = unix_peer(server.get());
+  after = unix_peer(server.get(), {.accepted = since_boot()});
   ASSERT_FALSE(after);
   EXPECT_EQ(after.error().kind, ErrorKind::denied);
 }
@@ -316,7 +401,7 @@ TEST(UnixPeer, TheOverflowUidIsNoTenant) {
     ::_exit(static_cast<int>(::read(waits.get(), &byte, 1)));
   }
   const UniqueFd server = listener.accept();
-  const auto peer = unix_peer(server.get());
+  const auto peer = unix_peer(server.get(), {.accepted = since_boot()});
   hold.reset();
   ::waitpid(pid, nullptr, 0);
   ASSERT_FALSE(peer);

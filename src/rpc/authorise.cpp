@@ -12,12 +12,16 @@ std::unexpected<Error> root_over_tcp() {
               "socket, as dyno does when neither --host nor --port is given");
 }
 
+UnixPinning pinning(const Accepted& connection, const ServerOptions& options) {
+  return {.accepted = connection.at, .by_kernel = options.pin_by_kernel};
+}
+
 }  // namespace
 
-Result<PeerProof> peer_proof(int socket, Transport transport, const ServerOptions& options) {
-  switch (transport) {
+Result<PeerProof> peer_proof(const Accepted& connection, const ServerOptions& options) {
+  switch (connection.transport) {
     case Transport::unix_socket: {
-      auto peer = unix_peer(socket);
+      auto peer = unix_peer(connection.socket, pinning(connection, options));
       if (!peer) return std::unexpected(std::move(peer.error()));
       return PeerProof(std::move(*peer));
     }
@@ -27,7 +31,7 @@ Result<PeerProof> peer_proof(int socket, Transport transport, const ServerOption
                     "callers over TCP are not known here (--rpc_loopback_identity is off): use "
                     "the unix socket");
       }
-      const auto peer = loopback_tcp_peer(socket);
+      const auto peer = loopback_tcp_peer(connection.socket);
       if (!peer) return std::unexpected(peer.error());
       if (peer->uid == kRootUid && !options.loopback_root) return root_over_tcp();
       return PeerProof(*peer);
@@ -49,17 +53,18 @@ void resolve(CallerResolver& resolver, const PeerProof& proof,
   }
 }
 
-Status confirm(int socket, const PeerProof& proof, const Caller& caller,
+Status confirm(const Accepted& connection, const PeerProof& proof, const Caller& caller,
                const ServerOptions& options) {
   if (const auto* before = std::get_if<UnixPeer>(&proof)) {
-    const auto now = unix_peer(socket);  // an error when the process has ended meanwhile
+    // An error when the process has ended meanwhile.
+    const auto now = unix_peer(connection.socket, pinning(connection, options));
     if (!now) return std::unexpected(now.error());
     if (now->uid != before->uid || now->pid != before->pid) {
       return fail(ErrorKind::denied, "the caller has changed while it was looked up");
     }
     return {};
   }
-  const auto now = loopback_tcp_peer(socket);
+  const auto now = loopback_tcp_peer(connection.socket);
   if (!now) return std::unexpected(now.error());
   if (*now != std::get<TcpPeer>(proof)) {
     return fail(ErrorKind::denied, "the caller's socket has changed while it was looked up");

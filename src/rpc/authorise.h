@@ -17,12 +17,19 @@ namespace dynolog::rpc {
 
 enum class Transport : std::uint8_t { unix_socket, loopback_tcp, remote_tcp };
 
+// An accepted connection.
+struct Accepted {
+  int socket = -1;
+  Transport transport = Transport::unix_socket;
+  Nanoseconds at{};  // since_boot()
+};
+
 // What the kernel says of the peer, before anybody has looked at the process behind it.
 using PeerProof = std::variant<UnixPeer, TcpPeer>;
 
 // From the socket, when a request that needs an identity is complete. An error of kind unavailable:
 // this kind of caller cannot be known here; denied: this caller cannot.
-[[nodiscard]] Result<PeerProof> peer_proof(int socket, Transport transport,
+[[nodiscard]] Result<PeerProof> peer_proof(const Accepted& connection,
                                            const ServerOptions& options);
 
 void resolve(CallerResolver& resolver, const PeerProof& proof,
@@ -30,8 +37,8 @@ void resolve(CallerResolver& resolver, const PeerProof& proof,
 
 // Right before the method acts: the peer still holds its socket, and is still the one that was
 // resolved.
-[[nodiscard]] Status confirm(int socket, const PeerProof& proof, const Caller& caller,
-                             const ServerOptions& options);
+[[nodiscard]] Status confirm(const Accepted& connection, const PeerProof& proof,
+                             const Caller& caller, const ServerOptions& options);
 
 // "not_identified" where the caller cannot be known, else by the error's kind.
 [[nodiscard]] ErrorReply identity_error(const Error& error);

@@ -20,21 +20,25 @@ class AuthoriseTest : public testing::Test {
     ours_ = UniqueFd(ends[0]);
     theirs_ = UniqueFd(ends[1]);
   }
+  [[nodiscard]] Accepted accepted(Transport transport) const {
+    return {.socket = ours_.get(), .transport = transport, .at = since_boot()};
+  }
+
   UniqueFd ours_;
   UniqueFd theirs_;
   ServerOptions options_;
 };
 
 TEST_F(AuthoriseTest, AUnixPeerIsKnownByItsCredentials) {
-  const auto proof = peer_proof(ours_.get(), Transport::unix_socket, options_);
+  const auto proof = peer_proof(accepted(Transport::unix_socket), options_);
   ASSERT_TRUE(proof);
   EXPECT_EQ(std::get<UnixPeer>(*proof).pid.value, ::getpid());
-  EXPECT_TRUE(confirm(ours_.get(), *proof, Caller{}, options_));
+  EXPECT_TRUE(confirm(accepted(Transport::unix_socket), *proof, Caller{}, options_));
 }
 
 TEST_F(AuthoriseTest, ARemotePeerCannotBeKnown) {
   options_.auth = RpcAuth::none;
-  const auto proof = peer_proof(ours_.get(), Transport::remote_tcp, options_);
+  const auto proof = peer_proof(accepted(Transport::remote_tcp), options_);
   ASSERT_FALSE(proof);
   EXPECT_EQ(identity_error(proof.error()).code, "not_identified");
 }
@@ -45,7 +49,7 @@ TEST_F(AuthoriseTest, ADeniedPeerIsDenied) {
 
 TEST_F(AuthoriseTest, AnotherProcessThanTheResolvedOneIsRefused) {
   const PeerProof other(UnixPeer{Uid{::getuid()}, Pid{::getpid() + 1}, UniqueFd()});
-  const auto known = confirm(ours_.get(), other, Caller{}, options_);
+  const auto known = confirm(accepted(Transport::unix_socket), other, Caller{}, options_);
   ASSERT_FALSE(known);
   EXPECT_EQ(known.error().kind, ErrorKind::denied);
   EXPECT_THAT(known.error().message, HasSubstr("changed"));

@@ -66,6 +66,7 @@ class SocketConnection final : public Connection,
       : context_(context),
         id_(id),
         transport_(transport),
+        accepted_at_(since_boot()),
         accepted_(std::move(socket)),
         socket_(context.loop.context()),
         timer_(context.loop.context()) {}
@@ -86,6 +87,9 @@ class SocketConnection final : public Connection,
 
  private:
   [[nodiscard]] int fd() { return accepted_.valid() ? accepted_.get() : socket_.native_handle(); }
+  [[nodiscard]] Accepted whole() {
+    return {.socket = fd(), .transport = transport_, .at = accepted_at_};
+  }
   [[nodiscard]] bool enter_loop();
 
   void wait_readable();
@@ -118,6 +122,7 @@ class SocketConnection final : public Connection,
   ConnectionContext& context_;
   std::uint64_t id_;
   Transport transport_;
+  Nanoseconds accepted_at_;
   // The socket is the loop's, and has a timer, only once it has to be waited for: most calls need
   // neither. Then it moves from the one to the other.
   UniqueFd accepted_;
@@ -282,7 +287,7 @@ void SocketConnection::run(std::string text) {
 }
 
 void SocketConnection::identify(const Method& method, std::string text) {
-  auto proof = peer_proof(fd(), transport_, context_.options);
+  auto proof = peer_proof(whole(), context_.options);
   if (!proof) {
     ++context_.counters.not_identified;
     return refuse(serial_, identity_error(proof.error()));
@@ -303,7 +308,7 @@ void SocketConnection::identified(const Method& method, const std::string& text,
                                   const PeerProof& proof, const Result<Caller>& caller) {
   Status known;
   if (caller) {
-    known = confirm(fd(), proof, *caller, context_.options);
+    known = confirm(whole(), proof, *caller, context_.options);
   } else {
     known = std::unexpected(caller.error());
   }

@@ -20,6 +20,9 @@ struct ServerOptions {
   std::size_t max_connections_per_uid = 128;
   std::chrono::milliseconds request_time{10000};
   std::chrono::milliseconds idle_time{300000};
+  // Off: the ways for older kernels (before Linux 6.5 and 6.16) are taken also on newer ones.
+  bool pin_by_kernel = true;
+  bool refuse_descriptors = true;
 };
 
 }  // namespace dynolog::rpc
