@@ -77,9 +77,24 @@ class Job:
         return os.path.join(self.directory, name)
 
     def close(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGCONT)
-            self.process.kill()
+        """Ends it and whatever it started: a launcher's ranks are in sessions of their own."""
+        running = self.process.poll() is None
+        for pid in [self.pid, *descendants(self.pid)] if running else []:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         self.process.wait()
         self.process.stdin.close()
         places.remove(self.directory)
+
+
+def descendants(pid):
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                found += [int(child) for child in file.read().split()]
+    except FileNotFoundError:
+        return found
+    return found + [below for child in found for below in descendants(child)]
