@@ -249,6 +249,10 @@ void TraceSessions::end_if_done(Live& live) {
     const auto session = sessions_.find(id);
     if (session != sessions_.end()) session->second->plan.workers.clear();
   });
+  forget_later(live);
+}
+
+void TraceSessions::forget_later(Live& live) {
   live.expiry = world_.loop.after(kKeepEnded, [this, id = live.session.id] {
     world_.loop.post([this, id] {
       sessions_.erase(id);
@@ -316,6 +320,11 @@ void TraceSessions::cancel(const Caller& caller, rpc::SessionRequest request,
   Live* live = find_for(caller, SessionId{request.session}, error);
   if (live == nullptr) {
     done(std::unexpected(std::move(error)));
+    return;
+  }
+  if (live->session.phase == SessionPhase::prepared) {
+    world_.loop.post([this, id = live->session.id] { sessions_.erase(id); });
+    done(rpc::CancelReply{});
     return;
   }
   auto cancelling = std::make_unique<Cancelling>();

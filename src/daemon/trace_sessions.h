@@ -15,6 +15,7 @@
 #include "ipc/kineto_thread.h"
 #include "metrics/event.h"
 #include "net/event_loop.h"
+#include "processes/selection.h"
 #include "profiling/session.h"
 #include "rpc/services.h"
 
@@ -73,6 +74,11 @@ class TraceSessions final : public rpc::TraceService {
   using LivePlace = std::map<SessionId, std::unique_ptr<Live>>::iterator;
 
   // prepare
+  [[nodiscard]] Result<Selection> selection_of(const rpc::SelectionSpec& spec) const;
+  [[nodiscard]] Status check_start(const rpc::TraceSpec& spec) const;
+  void prepare_known(const Caller& caller, const Selection& selection, TraceOptions options,
+                     rpc::Done<rpc::PrepareReply> done);
+  [[nodiscard]] std::string under_way(const Caller& caller, Pid pid) const;
   [[nodiscard]] Status may_plan(const Caller& caller);
   void plan(const Caller& caller, std::vector<ProcessKey> chosen, TracePlanner::Build build,
             std::function<void(Live&, Plan)> done);
@@ -100,6 +106,7 @@ class TraceSessions final : public rpc::TraceService {
   void on_session_deadline(const SessionId& id);
   void arm(Live& live);
   void end_if_done(Live& live);
+  void forget_later(Live& live);
   void forget_old();
   void write_journal();
   void write_journal_soon();

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
+#include "base/time_text.h"
 #include "daemon/trace_sessions.h"
 #include "daemon/trace_sessions_live.h"
 #include "processes/selection.h"
@@ -46,17 +47,28 @@ std::vector<ProcessKey> keys_for(const Caller& caller, const ProcessTable& table
   return keys;
 }
 
-// "7 of 8 ranks here": only when one job is chosen and its processes say a world size.
-std::string coverage(const std::vector<const ProcessEntry*>& chosen) {
+bool same_job(const ProcessEntry& one, const ProcessEntry& other) {
+  return one.uid == other.uid && one.facts->container == other.facts->container &&
+         one.facts->job.job == other.facts->job.job;
+}
+
+// "7 of 8 ranks here", and how many of them were chosen where not all were: only when the chosen
+// are of one job and say a world size.
+std::string coverage(const std::vector<const ProcessEntry*>& chosen, const ProcessTable& table) {
   std::set<int> ranks;
-  std::set<std::pair<std::string, int>> worlds;
   for (const ProcessEntry* entry : chosen) {
     if (!entry->facts || !entry->facts->job.rank || !entry->facts->job.world_size) return "";
+    if (!same_job(*entry, *chosen.front())) return "";
     ranks.insert(*entry->facts->job.rank);
-    worlds.emplace(entry->facts->job.job.value, *entry->facts->job.world_size);
   }
-  if (worlds.size() != 1) return "";
-  return fmt::format("{} of {} ranks here", ranks.size(), worlds.begin()->second);
+  std::set<int> here;
+  for (const ProcessEntry* entry : table.all()) {
+    if (!entry->facts || !entry->facts->job.rank || !same_job(*entry, *chosen.front())) continue;
+    here.insert(*entry->facts->job.rank);
+  }
+  const std::string all =
+      fmt::format("{} of {} ranks here", here.size(), *chosen.front()->facts->job.world_size);
+  return ranks == here ? all : fmt::format("{}, {} chosen", all, ranks.size());
 }
 
 // Every process was refused for the same fault of the request itself.
@@ -122,69 +134,103 @@ void TraceSessions::plan(const Caller& caller, std::vector<ProcessKey> chosen,
       });
 }
 
+Result<Selection> TraceSessions::selection_of(const rpc::SelectionSpec& spec) const {
+  Selection selection{
+      .job = spec.job,
+      .pids = spec.pids,
+      .ranks = spec.ranks,
+      .uid = std::nullopt,
+      .command = spec.command,
+      .all = spec.all,
+      .process_limit = static_cast<std::size_t>(std::max<std::int64_t>(0, spec.process_limit))};
+  if (spec.user) {
+    selection.uid = world_.registry.find_user(*spec.user);
+    if (!selection.uid) {
+      return fail(ErrorKind::invalid, "no user " + *spec.user + " on this host");
+    }
+  }
+  return selection;
+}
+
+// Kineto drops a start that has passed without a word.
+Status TraceSessions::check_start(const rpc::TraceSpec& spec) const {
+  const WallTime start(Milliseconds(spec.start_time_ms));
+  if (spec.start_time_ms == 0 || start > world_.clock.wall()) return {};
+  return fail(ErrorKind::invalid,
+              fmt::format("the start {} has passed (it is given in milliseconds since 1970; now is "
+                          "{})",
+                          to_rfc3339(start), epoch_milliseconds(world_.clock.wall())));
+}
+
 void TraceSessions::prepare(const Caller& caller, rpc::PrepareRequest request,
                             rpc::Done<rpc::PrepareReply> done) {
+  auto may = may_plan(caller);
+  if (may) may = check_start(request.trace);
+  auto selection = selection_of(request.selection);
+  if (!may || !selection) {
+    done(std::unexpected(std::move(may ? selection.error() : may.error())));
+    return;
+  }
+  const auto keys = keys_for(caller, world_.registry.table());
+  world_.registry.when_known(
+      keys, [this, caller, selection = std::move(*selection), options = to_options(request.trace),
+             done = std::move(done)]() mutable {
+        prepare_known(caller, selection, std::move(options), std::move(done));
+      });
+}
+
+void TraceSessions::prepare_known(const Caller& caller, const Selection& selection,
+                                  TraceOptions options, rpc::Done<rpc::PrepareReply> done) {
+  // Again: any number may have waited for the facts.
   if (auto may = may_plan(caller); !may) {
     done(std::unexpected(std::move(may.error())));
     return;
   }
-  Selection selection{.job = request.selection.job,
-                      .pids = request.selection.pids,
-                      .ranks = request.selection.ranks,
-                      .uid = std::nullopt,
-                      .command = request.selection.command,
-                      .all = request.selection.all,
-                      .process_limit = static_cast<std::size_t>(
-                          std::max<std::int64_t>(0, request.selection.process_limit))};
-  if (request.selection.user) {
-    selection.uid = world_.registry.find_user(*request.selection.user);
-    if (!selection.uid) {
-      done(fail(ErrorKind::invalid, "no user " + *request.selection.user + " on this host"));
-      return;
-    }
+  const ProcessTable& table = world_.registry.table();
+  auto selected = select_processes(table.all(), selection, caller, world_.clock.monotonic());
+  if (selected.ambiguous) {
+    done(fail(ErrorKind::ambiguous,
+              "there are processes of several users or jobs: choose with --job-id, --user, "
+              "--pids, --rank or --cmd, or trace them all with --all"));
+    return;
   }
-  const auto keys = keys_for(caller, world_.registry.table());
-  world_.registry.when_known(keys, [this, caller, selection = std::move(selection),
-                                    options = to_options(request.trace),
-                                    done = std::move(done)]() mutable {
-    // Again: any number may have waited for the facts.
-    if (auto may = may_plan(caller); !may) {
-      done(std::unexpected(std::move(may.error())));
-      return;
-    }
-    const auto selected = select_processes(world_.registry.table().all(), selection, caller,
-                                           world_.clock.monotonic());
-    if (selected.ambiguous) {
-      done(fail(ErrorKind::ambiguous,
-                "there are processes of several users or jobs: choose with --job-id, --user, "
-                "--pids, --rank or --cmd, or trace them all with --all"));
-      return;
-    }
-    rpc::PrepareReply reply;
-    for (const Skipped& skipped : selected.skipped) {
-      const ProcessEntry* entry = world_.registry.table().find(skipped.pid);
-      reply.skipped.push_back(
-          {.pid = skipped.pid.value,
-           .command = entry != nullptr && entry->facts ? entry->facts->command : "",
-           .reason = skipped.reason});
-    }
-    if (selected.chosen.empty()) {
-      done(std::move(reply));
-      return;
-    }
-    reply.coverage = coverage(selected.chosen);
-    std::vector<ProcessKey> chosen;
-    for (const ProcessEntry* entry : selected.chosen) chosen.push_back(entry->key);
-    plan(
-        caller, std::move(chosen),
-        [options = std::move(options)](const ProcessFacts& facts, const TorchFacts& torch,
-                                       std::string trace_id, std::string_view suffix) {
-          return build_trace_request(options, facts, torch, std::move(trace_id), suffix);
-        },
-        [this, reply = std::move(reply), done = std::move(done)](Live& live, Plan ready) mutable {
-          finish_prepare(live, std::move(ready), std::move(reply), done);
-        });
-  });
+  rpc::PrepareReply reply;
+  reply.unmatched = std::move(selected.unmatched);
+  for (const Skipped& skipped : selected.skipped) {
+    const ProcessEntry* entry = table.find(skipped.pid);
+    reply.skipped.push_back(
+        {.pid = skipped.pid.value,
+         .command = entry != nullptr && entry->facts ? entry->facts->command : "",
+         .reason = skipped.reason});
+  }
+  if (selected.chosen.empty()) {
+    done(std::move(reply));
+    return;
+  }
+  reply.coverage = coverage(selected.chosen, table);
+  std::vector<ProcessKey> chosen;
+  for (const ProcessEntry* entry : selected.chosen) chosen.push_back(entry->key);
+  plan(
+      caller, std::move(chosen),
+      [options = std::move(options)](const ProcessFacts& facts, const TorchFacts& torch,
+                                     std::string trace_id, std::string_view suffix) {
+        return build_trace_request(options, facts, torch, std::move(trace_id), suffix);
+      },
+      [this, reply = std::move(reply), done = std::move(done)](Live& live, Plan ready) mutable {
+        finish_prepare(live, std::move(ready), std::move(reply), done);
+      });
+}
+
+// A process takes one trace at a time; whose it is, is only told to whom may know.
+std::string TraceSessions::under_way(const Caller& caller, Pid pid) const {
+  const auto active = active_.find(pid);
+  if (active == active_.end()) return "";
+  const Session& session = sessions_.at(active->second)->session;
+  const bool may_know =
+      may_reach(caller, session.owner.tenant) && (caller.host_root || !session.owner.host_root);
+  return fmt::format("another trace{} is {} in it: try again when it has ended",
+                     may_know ? " (session " + session.id.value + ")" : "",
+                     to_string(session.traces.at(pid).state()));
 }
 
 double TraceSessions::expected_wait(const PlanItem& item) const {
@@ -226,6 +272,9 @@ rpc::PlannedTrace TraceSessions::planned_row(const PlanItem& item) const {
 
 void TraceSessions::finish_prepare(Live& live, Plan plan, rpc::PrepareReply reply,
                                    const rpc::Done<rpc::PrepareReply>& done) {
+  for (PlanItem& item : plan.items) {
+    if (item.problem.empty()) item.problem = under_way(live.session.owner, item.key.pid);
+  }
   auto refused = refused_as_a_whole(plan.items);
   bool any = false;
   for (const PlanItem& item : plan.items) {
@@ -330,11 +379,17 @@ void TraceSessions::stage(Live& live, PlanItem item) {
 
 void TraceSessions::audit_start(const Live& live) {
   const Caller& owner = live.session.owner;
+  constexpr std::size_t kMostNamed = 20;  // a line is for reading
   std::string pids;
   std::string files;
+  std::size_t named = 0;
   for (const auto& [pid, trace] : live.session.traces) {
+    if (named++ == kMostNamed) break;
     pids += fmt::format("{}{}", pids.empty() ? "" : " ", pid.value);
     files += fmt::format("{}{}", files.empty() ? "" : " ", trace.request().file);
+  }
+  if (live.session.traces.size() > kMostNamed) {
+    pids += fmt::format(" and {} more", live.session.traces.size() - kMostNamed);
   }
   const std::string who = fmt::format("uid {}{}{} pid {} over {}", owner.tenant.uid.value,
                                       owner.tenant.container.empty() ? "" : " in container ",

@@ -50,9 +50,13 @@ void TraceSessions::restore(Session session) {
   }
   watch_restored(placed);
   for (const auto& [pid, trace] : placed.session.traces) {
-    if (trace.state() == TraceState::staged) {
+    if (trace.state() == TraceState::staged && !trace.beyond_recall()) {
       world_.kineto.put(trace.key(), placed.session.tenants[pid].uid, trace.request());
     }
+  }
+  if (placed.session.phase == SessionPhase::ended) {
+    forget_later(placed);
+    return;
   }
   const auto open = std::ranges::count_if(
       placed.session.traces, [](const auto& entry) { return !is_end(entry.second.state()); });

@@ -21,10 +21,13 @@ bool is_part_of(std::string_view job, std::string_view wanted) {
          std::string_view("_[.").find(job[wanted.size()]) != std::string_view::npos;
 }
 
-bool matches_job(const ProcessEntry& entry, const std::string& wanted) {
-  if (wanted.empty()) return false;
+bool matches_job(const ProcessEntry& entry, std::string_view wanted) {
   const JobFacts none;
   const JobFacts& job = entry.facts ? entry.facts->job : none;
+  if (!job.scheduler.empty() && wanted.starts_with(job.scheduler + ":")) {
+    wanted.remove_prefix(job.scheduler.size() + 1);
+  }
+  if (wanted.empty()) return false;
   if (job.job.value.empty()) {
     // The client itself sends SLURM_JOB_ID when it has one.
     return entry.claimed_job != 0 && std::to_string(entry.claimed_job) == wanted;
@@ -118,6 +121,29 @@ void sort_out(const std::vector<const ProcessEntry*>& matched,
   }
 }
 
+// Unregistered or another user's: which of the two is nobody's business who may not reach it.
+std::vector<std::string> unmatched_names(const std::vector<const ProcessEntry*>& reachable,
+                                         const std::vector<const ProcessEntry*>& matched,
+                                         const Selection& selection) {
+  std::vector<std::string> sentences;
+  for (const std::int64_t pid : selection.pids) {
+    Selection one;
+    one.pids = {pid};
+    const bool found = std::ranges::any_of(
+        reachable, [&](const ProcessEntry* entry) { return names_pid(*entry, one); });
+    if (!found) {
+      sentences.push_back(fmt::format("pid {}: not registered with the daemon, or not yours", pid));
+    }
+  }
+  for (const int rank : selection.ranks) {
+    const bool found = std::ranges::any_of(matched, [&](const ProcessEntry* entry) {
+      return entry->facts && entry->facts->job.rank == rank;
+    });
+    if (!found) sentences.push_back(fmt::format("rank {}: no such process here", rank));
+  }
+  return sentences;
+}
+
 bool several_owners(const std::vector<const ProcessEntry*>& chosen) {
   std::set<JobKey> jobs;
   for (const ProcessEntry* entry : chosen) jobs.insert(job_key(*entry));
@@ -137,6 +163,7 @@ Selected select_processes(const std::vector<const ProcessEntry*>& entries,
                        [&](const ProcessEntry* entry) { return matches(*entry, selection); });
   Selected selected;
   sort_out(matched, reachable, selection, now, selected);
+  selected.unmatched = unmatched_names(reachable, matched, selection);
   selected.ambiguous =
       caller.host_root && selection.empty() && !selection.all && several_owners(selected.chosen);
   return selected;

@@ -13,7 +13,9 @@
 namespace dynolog {
 
 struct Selection {
-  std::optional<std::string> job;  // "123" also means its steps and array members ("123_4", 123.0)
+  // As `dyno ps` shows it, with or without the scheduler ("slurm:123"). "123" also means its steps
+  // and array members ("123_4", 123.0).
+  std::optional<std::string> job;
   std::vector<std::int64_t> pids;  // host pid or pid in the process's namespace
   std::vector<int> ranks;
   std::optional<Uid> uid;
@@ -33,6 +35,8 @@ struct Skipped {
 struct Selected {
   std::vector<const ProcessEntry*> chosen;  // ranks in order, then pids
   std::vector<Skipped> skipped;
+  // Each pid and rank that was named and that nothing here matched, as a sentence.
+  std::vector<std::string> unmatched;
   // Set when root asked without a selection and several users or jobs would be traced.
   bool ambiguous = false;
 };

@@ -195,6 +195,31 @@ TEST_F(SelectionTest, StalledOnesAreSkippedWithTheirAge) {
   EXPECT_EQ(selected.skipped[0].reason, "stalled: last poll 14 s ago");
 }
 
+TEST_F(SelectionTest, WhatWasNamedAndIsNotThereIsSaid) {
+  add(201, 0, Uid{1000}, "9");
+  add(202, 1, Uid{1001}, "9");
+  Selection selection;
+  selection.pids = {201, 999, 202};
+  EXPECT_THAT(select(selection, user()).unmatched,
+              ElementsAre(HasSubstr("pid 999:"), HasSubstr("pid 202:")))
+      << "another user's process is as good as none";
+  selection = {};
+  selection.ranks = {0, 5};
+  EXPECT_THAT(select(selection, user()).unmatched, ElementsAre(HasSubstr("rank 5")));
+  EXPECT_THAT(chosen(selection, user()), ElementsAre(201));
+}
+
+TEST_F(SelectionTest, AJobIsNamedAsItIsShown) {
+  add(201, 0, Uid{1000}, "n1:29500").facts->job.scheduler = "torchrun";
+  Selection selection;
+  selection.job = "torchrun:n1:29500";
+  EXPECT_THAT(chosen(selection, user()), ElementsAre(201));
+  selection.job = "n1:29500";
+  EXPECT_THAT(chosen(selection, user()), ElementsAre(201));
+  selection.job = "slurm:n1:29500";
+  EXPECT_THAT(chosen(selection, user()), ElementsAre());
+}
+
 TEST_F(SelectionTest, AStalledOneThatIsNamedIsTheUsersWish) {
   add(201).last_poll = kNow - seconds(14);
   Selection by_pid;

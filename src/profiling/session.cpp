@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -345,10 +346,14 @@ Result<std::vector<Session>> parse_journal(std::string_view text, MonotonicTime 
   if (!list.is_array() || list.size() > kMaxSessions) {
     return fail(ErrorKind::invalid, "journal: sessions is not a list of sessions");
   }
+  std::set<std::string> ids;
   std::vector<Session> sessions;
   for (const Json& item : list) {
     auto session = session_of(item, now, wall);
     if (!session) return std::unexpected(session.error());
+    if (!ids.insert(session->id.value).second) {
+      return fail(ErrorKind::invalid, "journal: one session stands there twice");
+    }
     sessions.push_back(*std::move(session));
   }
   return sessions;

@@ -57,6 +57,7 @@ std::string journal() {
   // One process stands under its own pid only.
   Session other = one;
   other.traces.erase(Pid{7});
+  other.id = SessionId{"00fe"};
   other.phase = SessionPhase::ended;
   other.deadline.reset();
   one.traces.erase(Pid{6});
@@ -92,6 +93,13 @@ TEST(Journal, ThereAndBack) {
   std::vector<const Session*> again;
   for (const Session& one : *sessions) again.push_back(&one);
   EXPECT_EQ(journal_text(again, kNow, kWall), text);
+}
+
+TEST(Journal, OneSessionTwiceIsAnError) {
+  Session one = session();
+  one.traces.erase(Pid{7});
+  ASSERT_TRUE(parse_journal(journal_text({&one}, kNow, kWall), kNow, kWall));
+  EXPECT_FALSE(parse_journal(journal_text({&one, &one}, kNow, kWall), kNow, kWall));
 }
 
 TEST(Journal, AllEndedMeansEach) {

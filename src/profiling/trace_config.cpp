@@ -65,7 +65,7 @@ bool carries_trace_id(const TorchFacts& torch) {
 }
 
 // What will not be as the person who asks may expect.
-void add_notes(const ProcessFacts& facts, const TorchFacts& torch, TraceRequest& request) {
+void add_notes(const TorchFacts& torch, TraceRequest& request) {
   if (request.iterations > 0) {
     request.notes.emplace_back(
         "iterations are counted by an optimizer's or profiler's steps: a process that makes none "
@@ -75,10 +75,6 @@ void add_notes(const ProcessFacts& facts, const TorchFacts& torch, TraceRequest&
     request.notes.emplace_back(
         "a memory snapshot leaves a thread of the process spinning on one core for the rest of the "
         "job; the file is a pickle, for pytorch.org/memory_viz");
-    if (!facts.holds_gpu) {
-      request.notes.emplace_back(
-          "this process holds no GPU, and PyTorch records the memory of GPUs: no file may come");
-    }
   } else if (!carries_trace_id(torch)) {
     request.notes.push_back("PyTorch " + torch.version +
                             " writes no trace id: the file cannot be proven to be this session's");
@@ -250,6 +246,11 @@ Result<TraceRequest> build_trace_request(const TraceOptions& options, const Proc
   TraceRequest request;
   request.memory_snapshot = options.profile_memory && knows_snapshot(torch);
   if (request.memory_snapshot) {
+    if (!facts.holds_gpu) {
+      return fail(ErrorKind::invalid,
+                  "a memory snapshot needs a process that holds a GPU: without one no file comes, "
+                  "and a thread of the process would spin for the rest of the job");
+    }
     path = snapshot_name(path, facts.namespace_pid);
     request.file = is_obeyed(path, facts, torch) ? path : default_snapshot(facts);
     // Sets a path of its own, so it stands before ours.
@@ -279,7 +280,7 @@ Result<TraceRequest> build_trace_request(const TraceOptions& options, const Proc
       request.start_lead = request.warmup + kStartMargin;
     }
   }
-  add_notes(facts, torch, request);
+  add_notes(torch, request);
   return request;
 }
 

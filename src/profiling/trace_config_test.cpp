@@ -115,12 +115,17 @@ TEST(BuildTraceRequest, EveryProcessHasAFileOfItsOwn) {
 TEST(BuildTraceRequest, AMemorySnapshotComesBeforeThePath) {
   TraceOptions what = options();
   what.profile_memory = true;
-  const TraceRequest request = built(what);
+  ProcessFacts on_gpu = process();
+  on_gpu.holds_gpu = true;
+  const TraceRequest request = built(what, on_gpu);
   EXPECT_THAT(request.config, StartsWith("PROFILE_MEMORY=true\nPROFILE_MEMORY_DURATION_MSECS=500\n"
                                          "ACTIVITIES_LOG_FILE=/tmp/x/trace_42.pickle\n"));
   EXPECT_THAT(request.config, HasSubstr("PROFILE_PROFILE_MEMORY=true\n"));
   EXPECT_EQ(request.file, "/tmp/x/trace_42.pickle");
   EXPECT_TRUE(request.memory_snapshot);
+  const auto without = build_trace_request(what, process(), torch("2.13.0"), "7", "");
+  ASSERT_FALSE(without);
+  EXPECT_THAT(without.error().message, HasSubstr("needs a process that holds a GPU"));
   const TraceRequest old = built(what, process(), torch("2.7.1"));
   EXPECT_FALSE(old.memory_snapshot);
   EXPECT_EQ(old.config.find("\nPROFILE_MEMORY="), std::string::npos);

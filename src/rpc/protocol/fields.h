@@ -137,6 +137,7 @@ void visit_fields(V& visit, Like<PrepareReply> auto& s) {
   visit("session", s.session);
   visit("planned", s.planned);
   visit("skipped", s.skipped);
+  visit("unmatched", s.unmatched);
   visit("coverage", s.coverage);
   visit("expires_in_s", s.expires_in_s);
 }

@@ -136,6 +136,8 @@ struct PrepareReply {
   std::string session;  // "" when nothing can be traced
   std::vector<PlannedTrace> planned;
   std::vector<SkippedProcess> skipped;
+  // What was named and is not there, as sentences: "rank 5: no process here".
+  std::vector<std::string> unmatched;
   // "7 of 8 ranks here", or "" where nobody can tell.
   std::string coverage;
   std::int64_t expires_in_s = 0;  // an uncommitted session is forgotten then

@@ -87,7 +87,8 @@ PrepareReply a_plan() {
   planned.expected_wait_s = 4.25;
   planned.notes = {"one", "two"};
   planned.problem = "stalled";
-  return {"00ff00ff00ff00ff", {planned}, {{99, "torchrun", "launcher"}}, "1 of 4 ranks here", 60};
+  return {"00ff00ff00ff00ff", {planned},           {{99, "torchrun", "launcher"}},
+          {"rank 5: none"},   "1 of 4 ranks here", 60};
 }
 
 FollowFrame a_frame() {
