@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/command.h"
+#include "cli/number_check.h"
 
 namespace dynolog {
 namespace {
@@ -79,10 +80,10 @@ std::string suggestion(const CLI::App& root, const std::vector<std::string>& arg
 void add_global_options(CLI::App& root, GlobalOptions& global) {
   root.add_option("--hostname,--host", global.hostname, "Host whose daemon is asked, over TCP");
   root.add_option("--port", global.port, "Its port (1778); alone: TCP on this host")
-      ->check(CLI::Range(1, 65535));
+      ->check(whole_number(1, 65535));
   root.add_option("--run-dir", global.run_dir, "Run directory of the daemon to ask");
   root.add_option("--timeout", global.timeout_s, "Seconds that an answer may take")
-      ->check(CLI::Range(0.01, 86400.0))
+      ->check(number(0.01, 86400))
       ->capture_default_str();
   root.add_flag("--json", global.json, "Data as JSON on stdout, all else on stderr");
   root.add_flag("--verbose,-v", global.verbose, "Say which daemon is asked");
@@ -133,9 +134,11 @@ class HelpFormatter : public CLI::Formatter {
 
 ExitCode wrong_usage(const World& world, const CLI::App& root, const CLI::ParseError& error,
                      const std::vector<std::string>& arguments) {
+  // Only a word that nobody knows may be a slip of the pen.
+  const bool unknown = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   world.err << fmt::format(
       "dyno: {}.{} See dyno{} --help\n", clean_text(error.what(), 300),
-      suggestion(root, arguments, long_names(root)),
+      unknown ? suggestion(root, arguments, long_names(root)) : "",
       root.get_subcommands().empty() ? "" : " " + root.get_subcommands().front()->get_name());
   return ExitCode::usage;
 }

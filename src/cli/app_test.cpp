@@ -59,21 +59,24 @@ class DynoTest : public ::testing::Test {
   int dyno(std::vector<std::string> arguments, std::uint32_t uid = kUid) {
     out_.str("");
     err_.str("");
-    const World world{.out = out_,
-                      .err = err_,
-                      .environment = [this](const std::string& name) -> std::optional<std::string> {
-                        const auto found = environment_.find(name);
-                        if (found == environment_.end()) return std::nullopt;
-                        return found->second;
-                      },
-                      .uid = uid,
-                      .working_directory = directory_,
-                      .system_run_dir = directory_ + "/system",
-                      .temporary_dir = directory_ + "/tmp",
-                      .clock = clock_,
-                      .terminal = terminal_,
-                      .take_interrupts = [this] { return interrupt_read_.get(); },
-                      .reconnect_for = reconnect_for_};
+    const World world{
+        .out = out_,
+        .err = err_,
+        .environment = [this](const std::string& name) -> std::optional<std::string> {
+          const auto found = environment_.find(name);
+          if (found == environment_.end()) return std::nullopt;
+          return found->second;
+        },
+        .uid = uid,
+        .working_directory = working_directory_.empty() ? directory_ : working_directory_,
+        .system_run_dir = directory_ + "/system",
+        .temporary_dir = directory_ + "/tmp",
+        .clock = clock_,
+        .terminal = terminal_,
+        .out_columns = out_columns_,
+        .service_installed = service_installed_,
+        .take_interrupts = [this] { return interrupt_read_.get(); },
+        .reconnect_for = reconnect_for_};
     return static_cast<int>(run_dyno(world, std::move(arguments)));
   }
   std::string socket_path() const { return directory_ + "/dynolog.sock"; }
@@ -85,13 +88,24 @@ class DynoTest : public ::testing::Test {
     arguments.insert(arguments.begin(), {"--run-dir", directory_});
     return arguments;
   }
+  // The ones that gputrace made for traces.
+  std::vector<std::string> directories() const {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::directory_iterator(directory_)) {
+      if (entry.path().filename().string().starts_with("dynolog-2")) found.push_back(entry.path());
+    }
+    return found;
+  }
   void interrupt() { EXPECT_EQ(::write(interrupt_write_.get(), "x", 1), 1); }
   std::string out() const { return out_.str(); }
   std::string err() const { return err_.str(); }
 
   std::string directory_;
+  std::string working_directory_;  // "": directory_
   std::map<std::string, std::string> environment_;
   Terminal terminal_;
+  int out_columns_ = 0;
+  bool service_installed_ = false;
   Nanoseconds reconnect_for_ = std::chrono::seconds(30);
   ForwardClock clock_;
   std::unique_ptr<FakeDaemon> daemon_;
@@ -126,7 +140,12 @@ rpc::PrepareReply a_plan() {
   two.pid = 101;
   two.rank = 1;
   two.file = "/tmp/x/trace_101.json";
-  return {"abcd", {one, two}, {{99, "torchrun", "launcher of the job"}}, "2 of 2 ranks here", 60};
+  return {.session = "abcd",
+          .planned = {one, two},
+          .skipped = {{99, "torchrun", "launcher of the job"}},
+          .unmatched = {},
+          .coverage = "2 of 2 ranks here",
+          .expires_in_s = 60};
 }
 
 rpc::TraceUpdate update(std::int64_t pid, int rank, const std::string& state) {
@@ -141,6 +160,7 @@ rpc::TraceUpdate update(std::int64_t pid, int rank, const std::string& state) {
 rpc::TraceUpdate written(std::int64_t pid, int rank) {
   rpc::TraceUpdate made = update(pid, rank, "written");
   made.sentence = "";
+  made.trace_id = "77";
   made.file = "/tmp/x/trace_" + std::to_string(pid) + ".json";
   made.events = 5800;
   made.bytes = 1'400'000;
@@ -174,7 +194,13 @@ TEST_F(DynoTest, NoDaemonSaysWhatWasTriedAndWhatToDo) {
   EXPECT_EQ(dyno({"status"}), 6);
   EXPECT_THAT(err(), HasSubstr(directory_ + "/tmp/dynolog-4242"));
   EXPECT_THAT(err(), HasSubstr(directory_ + "/system/dynolog.sock"));
+  EXPECT_THAT(err(), HasSubstr("`dynolog &`"));
+  EXPECT_THAT(err(), Not(HasSubstr("systemctl")));  // there is no such service here
+  service_installed_ = true;
+  EXPECT_EQ(dyno({"status"}), 6);
   EXPECT_THAT(err(), HasSubstr("systemctl status dynolog"));
+  EXPECT_EQ(dyno({"--run-dir", "my run", "status"}), 6);
+  EXPECT_THAT(err(), HasSubstr("`dynolog --run_dir='" + directory_ + "/my run' &`"));
   EXPECT_EQ(out(), "");
 }
 
@@ -226,7 +252,8 @@ TEST_F(DynoTest, StatusAndJson) {
   EXPECT_THAT(out(), HasSubstr(socket_path()));
   EXPECT_THAT(out(), Not(HasSubstr("\x1b")));  // a hostile daemon does not reach the terminal
   EXPECT_EQ(dyno(here({"status", "--json"})), 0);
-  EXPECT_TRUE(rpc::decode_status_reply(out()));
+  EXPECT_THAT(out(), HasSubstr("\"schema\": 1"));
+  EXPECT_THAT(out(), Not(HasSubstr("\"mode\"")));  // not known is absent
   EXPECT_EQ(err(), "");
 }
 
@@ -310,7 +337,7 @@ TEST_F(DynoTest, TraceToItsEnd) {
   EXPECT_THAT(out(), HasSubstr("2 of 2 ranks here"));
   EXPECT_THAT(out(), HasSubstr("2 of 2 traces written and checked"));
   EXPECT_THAT(out(), HasSubstr("/tmp/x/trace_101.json"));
-  EXPECT_THAT(err(), HasSubstr("rank 0, pid 100: tracing: tracing now\n"));
+  EXPECT_THAT(err(), HasSubstr("rank 0, pid 100: tracing now\n"));
   EXPECT_THAT(err(), Not(HasSubstr("\x1b")));
   daemon_.reset();
   ASSERT_EQ(requests.size(), 3U);
@@ -396,6 +423,97 @@ TEST_F(DynoTest, NothingMatchedIsThree) {
   EXPECT_THAT(out(), HasSubstr("launcher of the job"));
 }
 
+TEST_F(DynoTest, WithoutAProcessNoDirectoryIsNeeded) {
+  const std::string none = encode(rpc::PrepareReply{});
+  rpc::ProcessRow other;
+  other.pid = 5;
+  const std::string list = encode(rpc::ListProcessesReply{{other}});
+  daemon({[&](FakePeer& peer) {
+            (void)peer.request();
+            peer.reply(encode(rpc::ListProcessesReply{}));
+            (void)peer.request();
+            EXPECT_TRUE(directories().empty());
+            peer.reply(none);
+            peer.until_closed();
+          },
+          answers({list, none}), answers({list, none}), answers({list, encode(a_plan())})});
+  EXPECT_EQ(dyno(here({"gputrace"})), 3);
+  EXPECT_EQ(dyno(here({"gputrace"})), 3);
+  EXPECT_TRUE(directories().empty());
+  working_directory_ = directory_ + "/none";  // nothing can be made there
+  EXPECT_EQ(dyno(here({"gputrace"})), 3);
+  EXPECT_EQ(dyno(here({"gputrace"})), 2);
+}
+
+TEST_F(DynoTest, AnEmptyDirectoryIsTakenAwayWhenNothingMayComeAnyMore) {
+  rpc::ProcessRow own;
+  own.pid = 100;
+  own.uid = kUid;
+  const std::string list = encode(rpc::ListProcessesReply{{own}});
+  rpc::PrepareReply plan = a_plan();
+  plan.planned.pop_back();
+  const auto ends = [&](const std::string& state, const std::string& sentence) {
+    rpc::TraceUpdate end = update(100, 0, state);
+    end.ended = true;
+    end.sentence = sentence;
+    return answers({list, encode(plan), encode(rpc::CommitReply{"abcd", 1}), frame({end}, true)});
+  };
+  daemon({ends("busy", "busy: its own profiler"),
+          ends("timed_out", "the deadline passed before the process asked for it"),
+          ends("timed_out", "the deadline passed while it was tracing; it may yet write")});
+  EXPECT_EQ(dyno(here({"gputrace"})), 4);
+  EXPECT_TRUE(directories().empty());
+  EXPECT_EQ(dyno(here({"gputrace", "--deadline", "1"})), 4);
+  EXPECT_TRUE(directories().empty());
+  EXPECT_THAT(err(), HasSubstr("--deadline 1 is shorter than the 4.0 s that this takes"));
+  EXPECT_EQ(dyno(here({"gputrace"})), 4);
+  EXPECT_EQ(directories().size(), 1U);
+}
+
+TEST_F(DynoTest, WhatWasNamedAndIsNotThereFails) {
+  rpc::PrepareReply plan = a_plan();
+  plan.unmatched = {"rank 5: no process here"};
+  const std::vector<std::string> end{frame({written(101, 1), written(100, 0)}, true)};
+  daemon({traces(plan, end), traces(plan, end), traces(plan, {})});
+  const auto with = [&](const char* more) {
+    return here({"gputrace", "--log-file", "/tmp/x/trace.json", more});
+  };
+  EXPECT_EQ(dyno(with("--wait")), 4);
+  EXPECT_THAT(out(), HasSubstr("not found: rank 5: no process here\n"));
+  EXPECT_THAT(out(), HasSubstr("2 of 2 traces written and checked; 1 of those named not found\n"));
+  EXPECT_LT(out().rfind("0/2 "), out().rfind("1/2 "));  // by rank, whatever comes first
+  EXPECT_EQ(dyno(with("--json")), 4);
+  EXPECT_THAT(out(), HasSubstr("\"unmatched\": [\n    \"rank 5: no process here\"\n  ]"));
+  EXPECT_THAT(out(), Not(HasSubstr("\"problem\"")));  // not known is absent
+  EXPECT_EQ(dyno(with("--no-wait")), 4);
+}
+
+TEST_F(DynoTest, IterationsWithADurationSayWhatEachMeans) {
+  daemon({traces(a_plan(), {}), traces(a_plan(), {})});
+  EXPECT_EQ(dyno(here({"gputrace", "--no-wait", "--log-file", "/x.json", "--iterations", "5"})), 0);
+  EXPECT_THAT(err(), Not(HasSubstr("note")));
+  EXPECT_EQ(dyno(here({"gputrace", "--no-wait", "--log-file", "/x.json", "--iterations", "5",
+                       "--duration-ms", "500"})),
+            0);
+  EXPECT_THAT(err(), HasSubstr("--duration-ms is then only for a process that makes none"));
+}
+
+TEST_F(DynoTest, CommandsAreCutForATerminalOnly) {
+  rpc::ProcessRow row;
+  row.pid = 5;
+  row.command = "/home/ada/.venv/bin/python train.py --model large-enough-to-be-cut";
+  const std::string list = encode(rpc::ListProcessesReply{{row}});
+  daemon({answers({list}), answers({list})});
+  EXPECT_EQ(dyno(here({"ps"})), 0);
+  EXPECT_THAT(out(), HasSubstr(row.command));
+  out_columns_ = 80;
+  EXPECT_EQ(dyno(here({"ps"})), 0);
+  EXPECT_THAT(out(), HasSubstr("python train.py --"));
+  EXPECT_THAT(out(), Not(HasSubstr("/home")));
+  std::istringstream lines(out());
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U);
+}
+
 TEST_F(DynoTest, AmbiguousPrintsTheList) {
   rpc::ProcessRow row;
   row.pid = 555;
@@ -422,9 +540,9 @@ TEST_F(DynoTest, CommitWithoutAnAnswerMayHaveBegun) {
   const std::string list = encode(rpc::ListProcessesReply{{own, second}});
   const auto before_commit = [&](FakePeer& peer) {
     (void)peer.request();
-    peer.reply(encode(a_plan()));
-    (void)peer.request();
     peer.reply(list);
+    (void)peer.request();
+    peer.reply(encode(a_plan()));
     (void)peer.request();
   };
   std::promise<std::string> cancelled;
@@ -437,17 +555,20 @@ TEST_F(DynoTest, CommitWithoutAnAnswerMayHaveBegun) {
           [&cancelled](FakePeer& peer) {
             cancelled.set_value(peer.request());
             peer.reply(encode(rpc::CancelReply{2, {}}));
+            (void)peer.request();
+            rpc::TraceUpdate gone = update(100, 0, "cancelled");
+            gone.ended = true;
+            peer.reply(frame({gone}, true));
             peer.until_closed();
           }});
   EXPECT_EQ(dyno(here({"gputrace"})), 4);
-  EXPECT_THAT(err(), HasSubstr("--follow abcd"));
-  const auto kept = std::ranges::count_if(
-      fs::directory_iterator(directory_),
-      [](const auto& entry) { return entry.path().filename().string().starts_with("dynolog-2"); });
-  EXPECT_EQ(kept, 1) << "the processes may write there";
+  EXPECT_THAT(err(), HasSubstr("dyno --run-dir " + directory_ + " gputrace --follow abcd"));
+  EXPECT_EQ(directories().size(), 1U) << "the processes may write there";
   EXPECT_EQ(dyno(here({"gputrace"})), 4);
   EXPECT_THAT(cancelled.get_future().get(), HasSubstr("cancelTrace"));
   EXPECT_THAT(err(), HasSubstr("withdrawn from 2 processes"));
+  EXPECT_THAT(out(), HasSubstr("cancelled"));
+  EXPECT_EQ(directories().size(), 1U) << "nobody has anything to write now";
 }
 
 TEST_F(DynoTest, OwnDirectoryForOwnProcessesOnly) {
@@ -460,14 +581,7 @@ TEST_F(DynoTest, OwnDirectoryForOwnProcessesOnly) {
   const auto list = [](const rpc::ProcessRow& a, const rpc::ProcessRow& b) {
     return encode(rpc::ListProcessesReply{{a, b}});
   };
-  const auto directories = [this] {
-    std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(directory_)) {
-      if (entry.path().filename().string().starts_with("dynolog-2")) found.push_back(entry.path());
-    }
-    return found;
-  };
-  daemon({answers({encode(a_plan()), list(own, other)})});
+  daemon({answers({list(own, other), encode(a_plan())})});
   EXPECT_EQ(dyno(here({"gputrace"})), 2);
   EXPECT_THAT(err(), HasSubstr("--log-file is required for another user's processes"));
   EXPECT_TRUE(directories().empty());  // nothing is left lying about
@@ -475,8 +589,18 @@ TEST_F(DynoTest, OwnDirectoryForOwnProcessesOnly) {
   daemon_.reset();
   fs::remove(socket_path());
   other.uid = kUid;
-  daemon({answers({encode(a_plan()), list(own, other), encode(rpc::CommitReply{"abcd", 2}),
-                   frame({written(100, 0), written(101, 1)}, true)})});
+  daemon({[&](FakePeer& peer) {
+    (void)peer.request();
+    peer.reply(list(own, other));
+    const auto asked = rpc::decode_prepare_request(peer.request());
+    std::ofstream(asked->trace.log_file) << "{}";
+    peer.reply(encode(a_plan()));
+    (void)peer.request();
+    peer.reply(encode(rpc::CommitReply{"abcd", 2}));
+    (void)peer.request();
+    peer.reply(frame({written(100, 0), written(101, 1)}, true));
+    peer.until_closed();
+  }});
   EXPECT_EQ(dyno(here({"gputrace"})), 0);
   ASSERT_EQ(directories().size(), 1U);
   EXPECT_EQ(fs::status(directories().front()).permissions(), fs::perms::owner_all);
@@ -497,6 +621,9 @@ TEST_F(DynoTest, CtrlCCancelsAndSaysWhatCouldNotBeRecalled) {
                    frame({update(100, 0, "cancelled"), update(101, 1, "tracing")}, false)})});
   EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/trace.json"})), 4);
   EXPECT_THAT(err(), HasSubstr("pid 100: cancelled"));
+  EXPECT_THAT(out(), HasSubstr("0/2   100  cancelled       -     -  -\n"));
+  EXPECT_THAT(out(), HasSubstr("1/2   101  tracing         -     -  /tmp/x/trace_101.json\n"));
+  EXPECT_THAT(out(), HasSubstr("pid 101: cannot be recalled"));
   EXPECT_THAT(err(), HasSubstr("withdrawn from 1 process before it took the request"));
   EXPECT_THAT(err(), HasSubstr("cannot be recalled"));
   EXPECT_THAT(err(), HasSubstr("pid 101"));
@@ -535,11 +662,16 @@ TEST_F(DynoTest, BrokenFollowEndsWhenNobodyComesBack) {
 
 TEST_F(DynoTest, FollowAndCancelBySession) {
   daemon({answers({frame({written(100, 0)}, true)}), answers({encode(rpc::CancelReply{2, {}})}),
+          answers({encode(rpc::CancelReply{0, {5}})}), answers({encode(rpc::CancelReply{})}),
           answers({encode(rpc::ErrorReply{"not_found", "no such session"})})});
   EXPECT_EQ(dyno(here({"gputrace", "--follow", "abcd"})), 0);
   EXPECT_THAT(out(), HasSubstr("1 of 1 traces written and checked"));
   EXPECT_EQ(dyno(here({"gputrace", "--cancel", "abcd"})), 0);
   EXPECT_THAT(out(), HasSubstr("withdrawn from 2 processes"));
+  EXPECT_EQ(dyno(here({"gputrace", "--cancel", "abcd"})), 4);
+  EXPECT_THAT(out(), HasSubstr("nothing could be withdrawn; cannot be recalled"));
+  EXPECT_EQ(dyno(here({"gputrace", "--cancel", "abcd"})), 4);
+  EXPECT_THAT(out(), HasSubstr("nothing is left to cancel"));
   EXPECT_EQ(dyno(here({"gputrace", "--follow", "abcd"})), 3);
   EXPECT_EQ(dyno(here({"gputrace", "--follow", "a", "--cancel", "b"})), 2);
 }
@@ -620,6 +752,13 @@ TEST_F(DynoTest, UsageErrors) {
   EXPECT_THAT(err(), HasSubstr("--log-file"));
   EXPECT_EQ(dyno({"--port", "70000", "status"}), 2);
   EXPECT_EQ(dyno({"gputrace", "--duration-ms", "0"}), 2);
+  EXPECT_EQ(err(),
+            "dyno: --duration-ms: must be a whole number from 1 to 86400000, not \"0\". See dyno "
+            "gputrace --help\n");
+  EXPECT_EQ(dyno({"gputrace", "--duration-ms", "5s"}), 2);
+  EXPECT_THAT(err(), HasSubstr("not \"5s\". See"));
+  EXPECT_EQ(dyno({"--timeout", "nan", "status"}), 2);
+  EXPECT_THAT(err(), HasSubstr("must be a number from 0.01 to 86400"));
   EXPECT_EQ(dyno({"gputrace", "--pids", "1,x"}), 2);
   EXPECT_EQ(dyno({"gputrace", "--set", "novalue"}), 2);
   EXPECT_EQ(dyno({"--hostname", "192.0.2.1", "gputrace"}), 2);  // no place for the files

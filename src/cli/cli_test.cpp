@@ -62,6 +62,7 @@ TEST(ExitCodes, OfATrace) {
        {.updates = {ended("rejected"), ended("timed_out")}, .deadline_passed = true},
        ExitCode::failed},
       {"good in time", {.updates = {good}, .deadline_passed = true}, ExitCode::ok},
+      {"not all there", {.updates = {good}, .unmatched = {"rank 5"}}, ExitCode::failed},
       {"interrupted", {.updates = {good}, .interrupted = true}, ExitCode::failed},
   };
   for (const Case& each : cases) EXPECT_EQ(exit_code(each.outcome), each.code) << each.name;
@@ -129,13 +130,12 @@ TEST(Rendering, ProcessList) {
   launcher.state = "idle";
   launcher.launcher = true;
   launcher.command = std::string(60, 'x');
-  EXPECT_EQ(
-      render_processes({{rank, launcher}}, false),
-      " PID  USER  JOB         RANK  GPU  TORCH  STATE            LAST-POLL  COMMAND\n"
-      "1234  ada   slurm:77.0  0/4   yes  2.8.0  idle (at risk)   1.2 s      python train.py\n"
-      "  99  ada   -           -     -    -      idle (launcher)  0.0 s      " +
-          std::string(45, 'x') + "...\n\nPid 1234: at risk: its next start may die\n");
-  EXPECT_NE(render_processes({{launcher}}, true).find(std::string(60, 'x')), std::string::npos);
+  EXPECT_EQ(render_processes({{rank, launcher}}, false, 0),
+            " PID  USER  JOB  RANK  GPU  TORCH  STATE            LAST-POLL  COMMAND\n"
+            "1234  ada   77   0/4   yes  2.8.0  idle (at risk)   1.2 s      python train.py\n"
+            "  99  ada   -    -     -    -      idle (launcher)  0.0 s      " +
+                std::string(60, 'x') + "\n\nPid 1234: at risk: its next start may die\n");
+  EXPECT_NE(render_processes({{launcher}}, true, 80).find(std::string(60, 'x')), std::string::npos);
 }
 
 TEST(Rendering, Plan) {
@@ -152,15 +152,21 @@ TEST(Rendering, Plan) {
   bad.pid = 101;
   bad.user = "ada";
   bad.problem = "it is stalled";
-  EXPECT_EQ(
-      render_plan({"s", {good, bad}, {{99, "torchrun", "launcher"}}, "1 of 2 ranks here", 60}),
-      "RANK  PID  USER  JOB  READY-IN  FILE\n"
-      "1/2   100  ada   7    ~4.0 s    /tmp/t_100.json\n"
-      "-     101  ada   -    -         (cannot be traced)\n"
-      "pid 101: cannot be traced: it is stalled\n"
-      "rank 1, pid 100: note: written to /tmp\n"
-      "skipped pid 99 (torchrun): launcher\n"
-      "1 of 2 ranks here\n");
+  EXPECT_EQ(render_plan({.session = "s",
+                         .planned = {good, bad},
+                         .skipped = {{99, "torchrun", "launcher"}},
+                         .unmatched = {"pid 1: not registered"},
+                         .coverage = "1 of 2 ranks here",
+                         .expires_in_s = 60},
+                        0),
+            "RANK  PID  USER  JOB  READY-IN  FILE\n"
+            "1/2   100  ada   7    ~4.0 s    /tmp/t_100.json\n"
+            "-     101  ada   -    -         (cannot be traced)\n"
+            "pid 101: cannot be traced: it is stalled\n"
+            "rank 1, pid 100: note: written to /tmp\n"
+            "skipped pid 99 (torchrun): launcher\n"
+            "not found: pid 1: not registered\n"
+            "1 of 2 ranks here\n");
 }
 
 TEST(Rendering, Summary) {
@@ -185,6 +191,28 @@ TEST(Rendering, Summary) {
             "1 of 3 traces written and checked\n");
 }
 
+TEST(Rendering, NoWordTwice) {
+  const auto said = [](const std::string& state, const std::string& sentence) {
+    rpc::TraceUpdate update;
+    update.pid = 7;
+    update.state = state;
+    update.sentence = sentence;
+    return render_update(update);
+  };
+  EXPECT_EQ(said("tracing", "tracing"), "pid 7: tracing");
+  EXPECT_EQ(said("busy", "busy, but no file"), "pid 7: busy, but no file");
+  EXPECT_EQ(said("writing", "writingx"), "pid 7: writing: writingx");
+  EXPECT_EQ(said("staged", "waits"), "pid 7: staged: waits");
+  EXPECT_EQ(said("warming_up", "accepted by the process: warming up"),
+            "pid 7: warming_up: accepted by the process");
+  rpc::TraceUpdate good = written(true, true, true);
+  good.events = 605;
+  good.bytes = 132'988;
+  good.file = "/t.json";
+  good.sentence = "written: 605 events, 0.1 MB";
+  EXPECT_EQ(render_update(good), "pid 1: written: 605 events, 133.0 kB: /t.json");
+}
+
 TEST(Rendering, LiveTableKeepsToTheScreen) {
   std::vector<rpc::TraceUpdate> updates;
   for (int i = 0; i < 50; ++i) {
@@ -192,7 +220,7 @@ TEST(Rendering, LiveTableKeepsToTheScreen) {
     updates.back().pid = i;
     if (i >= 40) updates.back().state = "tracing";
   }
-  const std::string table = render_live(updates, 12, 30);
+  const std::string table = render_live({.updates = updates}, 12, 30);
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 12);
   EXPECT_EQ(table.find("written"), std::string::npos);  // the ended ones gave way
   EXPECT_NE(table.find("40 of 50 at an end"), std::string::npos);
@@ -268,16 +296,10 @@ TEST(Shells, SocketDirectory) {
 class EndpointTest : public ::testing::Test {
  protected:
   std::vector<std::string> texts(const GlobalOptions& options, std::uint32_t uid) {
-    const World world{out_,
-                      out_,
-                      [this](const std::string&) { return runtime_; },
-                      uid,
-                      "/",
-                      "/run/dynolog",
-                      "/tmp",
-                      clock_,
-                      {},
-                      [] { return -1; },
+    const World world{out_,   out_,   [this](const std::string&) { return runtime_; },
+                      uid,    "/",    "/run/dynolog",
+                      "/tmp", clock_, {},
+                      0,      false,  [] { return -1; },
                       {}};
     std::vector<std::string> found;
     for (const Endpoint& endpoint : endpoints(options, world)) found.push_back(endpoint.text());

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <ostream>
 
 #include "base/text.h"
+#include "cli/hint.h"
 #include "rpc/protocol/codec.h"
 
 namespace dynolog {
@@ -14,16 +16,28 @@ namespace {
 
 constexpr std::size_t kMaxSentence = 4096;
 
-CallFailure no_daemon(const std::vector<std::string>& tried, bool tcp) {
+std::string how_to_start(const World& world, const GlobalOptions& options) {
+  if (options.hostname || options.port) {
+    return "Does a daemon run there, is the port right (its --port), and does it listen on that "
+           "address (its --rpc_bind)?";
+  }
+  if (options.run_dir) {
+    const std::filesystem::path directory = *options.run_dir;
+    const auto whole = std::filesystem::path(world.working_directory) / directory;
+    return fmt::format("Start one there: `dynolog --run_dir={} &`.",
+                       shell_word(whole.lexically_normal().string()));
+  }
+  const std::string start = world.service_installed
+                                ? "See `systemctl status dynolog`; start it with `systemctl start "
+                                  "dynolog`, or one of your own with `dynolog &`."
+                                : "Start one: `dynolog &`.";
+  return start + "\nFor a daemon elsewhere: --run-dir DIR, or --hostname HOST.";
+}
+
+CallFailure no_daemon(const std::vector<std::string>& tried, const std::string& advice) {
   std::string text = "no dynolog daemon answers. Tried:\n";
   for (const std::string& line : tried) text += "  " + line + "\n";
-  text +=
-      tcp ? "Is it up there (systemctl status dynolog), is the port right, and does it listen "
-            "on that address (--rpc_address)?"
-          : "See `systemctl status dynolog`; start it with `systemctl start dynolog`, or one of "
-            "your own with `dynolog &`.\nFor a daemon elsewhere: --run-dir DIR, or --hostname "
-            "HOST.";
-  return {CallFailureKind::no_daemon, {ErrorKind::unavailable, std::move(text)}};
+  return {CallFailureKind::no_daemon, {ErrorKind::unavailable, text + advice}};
 }
 
 }  // namespace
@@ -52,7 +66,7 @@ CallResult<void> Client::connect(MonotonicTime deadline) {
     }
     tried.push_back(clean_text(endpoint.text() + ": " + connection.error().message, 300));
   }
-  return std::unexpected(no_daemon(tried, endpoint_.is_tcp()));
+  return std::unexpected(no_daemon(tried, how_to_start(world_, options_)));
 }
 
 CallResult<std::string> Client::call(std::string_view request) {

@@ -47,7 +47,8 @@ bool is_good(const rpc::TraceUpdate& update) {
 ExitCode exit_code(const TraceOutcome& outcome) {
   if (outcome.interrupted) return ExitCode::failed;
   if (outcome.updates.empty() && outcome.planned.empty()) return ExitCode::nothing_matched;
-  bool failed = outcome.updates.empty() && !outcome.deadline_passed;
+  bool failed = !outcome.unmatched.empty();
+  failed |= outcome.updates.empty() && !outcome.deadline_passed;
   bool late = outcome.updates.empty() && outcome.deadline_passed;
   bool unchecked = false;
   for (const rpc::PlannedTrace& planned : outcome.planned) failed |= !planned.problem.empty();

@@ -35,6 +35,7 @@ struct TraceOutcome {
   std::vector<rpc::TraceUpdate> updates = {};   // the last one of each process
   bool interrupted = false;
   bool deadline_passed = false;
+  std::vector<std::string> unmatched = {};  // what was named and is not there, as sentences
 };
 [[nodiscard]] ExitCode exit_code(const TraceOutcome& outcome);
 

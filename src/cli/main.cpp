@@ -4,6 +4,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -30,6 +32,16 @@ int take_interrupts() {
   return fd;
 }
 
+bool service_installed() {
+  constexpr std::array kDirectories = {"/etc/systemd/system", "/run/systemd/system",
+                                       "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
+                                       "/lib/systemd/system"};
+  return std::ranges::any_of(kDirectories, [](const std::filesystem::path directory) {
+    std::error_code ignored;
+    return std::filesystem::exists(directory / "dynolog.service", ignored);
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -50,6 +62,8 @@ int main(int argc, char** argv) {
       .temporary_dir = "/tmp",
       .clock = clock,
       .terminal = terminal_of(STDERR_FILENO),
+      .out_columns = terminal_of(STDOUT_FILENO).columns,
+      .service_installed = service_installed(),
       .take_interrupts = take_interrupts,
       .reconnect_for = std::chrono::seconds(30),
   };

@@ -79,8 +79,11 @@ std::string roff_option(const CLI::Option& option) {
   std::vector<std::string> names;
   for (const std::string& name : option.get_snames()) names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  const std::string preset = takes_value(option) ? option.get_default_str() : "";
+  const std::string text =
+      option.get_description() + (preset.empty() ? "" : fmt::format(" (default: {})", preset));
   return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", roff(fmt::format("{}", fmt::join(names, ", "))),
-                     takes_value(option) ? " \\fIVALUE\\fR" : "", roff(option.get_description()));
+                     takes_value(option) ? " \\fIVALUE\\fR" : "", roff(text));
 }
 
 std::string roff_command(const CLI::App& command) {
@@ -195,8 +198,7 @@ std::string manual_page(const CLI::App& root) {
   for (const CLI::Option* option : options_of(root)) out += roff_option(*option);
   out += ".SH COMMANDS\n";
   for (const CLI::App* command : commands_of(root)) out += roff_command(*command);
-  out += fmt::format(".SH FILES AND ENVIRONMENT\n.nf\n{}\n.fi\n.SH SEE ALSO\ndynolog(8)\n",
-                     roff(root.get_footer()));
+  out += fmt::format(".SH FILES AND ENVIRONMENT\n.nf\n{}\n.fi\n", roff(root.get_footer()));
   return out;
 }
 

@@ -10,8 +10,7 @@
 
 namespace dynolog {
 
-void Progress::show(const std::vector<rpc::TraceUpdate>& all,
-                    const std::vector<rpc::TraceUpdate>& changed) {
+void Progress::show(const TraceOutcome& outcome, const std::vector<rpc::TraceUpdate>& changed) {
   world_.out.flush();
   if (world_.terminal.rows <= 0) {
     for (const rpc::TraceUpdate& update : changed) world_.err << render_update(update) << "\n";
@@ -20,7 +19,7 @@ void Progress::show(const std::vector<rpc::TraceUpdate>& all,
   }
   const auto rows = static_cast<std::size_t>(world_.terminal.rows);
   const auto columns = static_cast<std::size_t>(std::max(world_.terminal.columns, 20));
-  const std::string table = render_live(all, rows - std::min<std::size_t>(rows, 1), columns);
+  const std::string table = render_live(outcome, rows - std::min<std::size_t>(rows, 1), columns);
   if (drawn_ > 0) world_.err << fmt::format("\x1b[{}A\x1b[J", drawn_);
   drawn_ = static_cast<std::size_t>(std::ranges::count(table, '\n'));
   world_.err << table << std::flush;

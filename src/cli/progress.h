@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/exit_code.h"
 #include "cli/world.h"
 #include "rpc/protocol/messages.h"
 
@@ -14,8 +15,8 @@ class Progress {
  public:
   explicit Progress(const World& world) : world_(world) {}
 
-  // `changed` are those of `all` that are new.
-  void show(const std::vector<rpc::TraceUpdate>& all, const std::vector<rpc::TraceUpdate>& changed);
+  // `changed` are those updates of the outcome that are new.
+  void show(const TraceOutcome& outcome, const std::vector<rpc::TraceUpdate>& changed);
   // A line of its own, below a table that then stays as it is.
   void say(const std::string& line);
 

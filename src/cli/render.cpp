@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "cli/table.h"
@@ -13,14 +14,16 @@ namespace {
 
 using Align = Table::Align;
 
-constexpr std::size_t kCommandWidth = 48;
+constexpr std::size_t kShortestCommand = 20;
+constexpr std::size_t kSkippedCommand = 48;
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
-std::string job_text(const rpc::ProcessRow& row) {
-  if (row.job.empty()) return "-";
-  const std::string step = row.step.empty() ? "" : "." + row.step;
-  return row.scheduler.empty() ? row.job + step : row.scheduler + ":" + row.job + step;
+// Where there is no room, an interpreter's directory says less than its arguments do.
+std::string short_command(const std::string& command, std::size_t room) {
+  if (characters(command) <= room) return command;
+  const std::size_t slash = command.substr(0, command.find(' ')).rfind('/');
+  return cut(slash == std::string::npos ? command : command.substr(slash + 1), room);
 }
 
 std::string who(std::int64_t pid, const std::optional<int>& rank) {
@@ -48,6 +51,33 @@ std::string notes_below(const rpc::ListProcessesReply& reply) {
   return text;
 }
 
+// "accepted by the process: warming up", said of the state warming_up, is said twice.
+std::string sentence_of(const rpc::TraceUpdate& update) {
+  std::string end = ": " + update.state;
+  std::ranges::replace(end, '_', ' ');
+  const std::string& sentence = update.sentence;
+  return sentence.ends_with(end) ? sentence.substr(0, sentence.size() - end.size()) : sentence;
+}
+
+// What the sentence says beyond the state, for a table that has a column for the state.
+std::string beyond_state(const rpc::TraceUpdate& update) {
+  const std::string sentence = sentence_of(update);
+  if (sentence == update.state) return "";
+  return sentence.starts_with(update.state + ": ") ? sentence.substr(update.state.size() + 2)
+                                                   : sentence;
+}
+
+bool says_state(const rpc::TraceUpdate& update) {
+  const std::string& sentence = update.sentence;
+  return sentence.starts_with(update.state) &&
+         (sentence.size() == update.state.size() ||
+          std::string_view(" ,:").find(sentence[update.state.size()]) != std::string_view::npos);
+}
+
+std::string figures(const rpc::TraceUpdate& update) {
+  return fmt::format("{} events, {}", update.events, bytes_text(update.bytes));
+}
+
 std::string result_text(const rpc::TraceUpdate& update) {
   if (update.state != "written") return update.sentence;
   if (is_good(update)) return "";
@@ -57,22 +87,32 @@ std::string result_text(const rpc::TraceUpdate& update) {
   return "the file is not of this session";
 }
 
+const rpc::PlannedTrace* plan_of(const TraceOutcome& outcome, const rpc::TraceUpdate& update) {
+  const auto found = std::ranges::find(outcome.planned, update.pid, &rpc::PlannedTrace::pid);
+  return found == outcome.planned.end() ? nullptr : &*found;
+}
+
+std::string rank_of(const TraceOutcome& outcome, const rpc::TraceUpdate& update) {
+  const rpc::PlannedTrace* planned = plan_of(outcome, update);
+  return rank_text(update.rank, planned == nullptr ? std::nullopt : planned->world_size);
+}
+
+// Where the trace lies, or will when it runs on by itself.
 std::string file_of(const TraceOutcome& outcome, const rpc::TraceUpdate& update) {
+  if (update.ended && update.state != "written") return "-";
   if (!update.file.empty()) return update.file;
-  for (const rpc::PlannedTrace& planned : outcome.planned) {
-    if (planned.pid == update.pid) return planned.file;
-  }
-  return "-";
+  const rpc::PlannedTrace* planned = plan_of(outcome, update);
+  return planned == nullptr ? "-" : planned->file;
 }
 
 std::vector<std::string> summary_row(const TraceOutcome& outcome, const rpc::TraceUpdate& update) {
   const bool counted = update.state == "written" && update.checked;
-  return {rank_text(update.rank, {}),
+  return {rank_of(outcome, update),
           std::to_string(update.pid),
           update.state,
           counted ? std::to_string(update.events) : "-",
           update.bytes > 0 || counted ? bytes_text(update.bytes) : "-",
-          update.state == "written" ? file_of(outcome, update) : "-"};
+          file_of(outcome, update)};
 }
 
 }  // namespace
@@ -138,34 +178,66 @@ std::string render_status(const rpc::StatusReply& reply, const std::string& endp
   return out;
 }
 
-std::string render_processes(const rpc::ListProcessesReply& reply, bool wide) {
+namespace {
+
+// All but the commands.
+std::vector<Table::Column> process_columns(bool wide) {
   std::vector<Table::Column> columns{
       {"PID", Align::right}, {"USER"}, {"JOB"}, {"RANK"}, {"GPU"}, {"TORCH"}, {"STATE"},
       {"LAST-POLL"}};
   if (wide) {
-    for (const char* name : {"PERIOD", "NSPID", "CONTAINER", "ENDPOINT"}) columns.push_back({name});
+    for (const char* name : {"SCHEDULER", "STEP", "PERIOD", "NSPID", "CONTAINER", "ENDPOINT"}) {
+      columns.push_back({name});
+    }
   }
   columns.push_back({"COMMAND"});
-  Table table(columns);
+  return columns;
+}
+
+Table process_table(const rpc::ListProcessesReply& reply, bool wide,
+                    const std::function<std::string(const std::string&)>& command) {
+  Table table(process_columns(wide));
   for (const rpc::ProcessRow& row : reply.processes) {
     std::vector<std::string> cells{std::to_string(row.pid),
                                    or_dash(row.user),
-                                   job_text(row),
+                                   or_dash(row.job),
                                    rank_text(row.rank, row.world_size),
                                    row.holds_gpu ? "yes" : "-",
                                    or_dash(row.torch_version),
                                    state_text(row),
                                    duration_text(row.last_poll_age_s)};
     if (wide) {
+      cells.push_back(or_dash(row.scheduler));
+      cells.push_back(or_dash(row.step));
       cells.push_back(row.poll_period_s ? duration_text(*row.poll_period_s) : "-");
       cells.push_back(row.namespace_pid > 0 ? std::to_string(row.namespace_pid) : "-");
       cells.push_back(or_dash(row.container));
       cells.push_back(or_dash(row.endpoint));
     }
-    cells.push_back(wide ? row.command : cut(row.command, kCommandWidth));
+    cells.push_back(command(row.command));
     table.add(std::move(cells));
   }
-  std::string out = table.text(0) + notes_below(reply);
+  return table;
+}
+
+}  // namespace
+
+std::string render_processes(const rpc::ListProcessesReply& reply, bool wide, int columns) {
+  const auto whole = [](const std::string& command) { return command; };
+  const auto none = [](const std::string& /*command*/) { return std::string(); };
+  std::string out;
+  if (wide || columns <= 0) {
+    out = process_table(reply, wide, whole).text(0);
+  } else {
+    const std::string empty = process_table(reply, wide, none).text(0);
+    const std::size_t before = characters(empty.substr(0, empty.find("COMMAND")));
+    const auto width = static_cast<std::size_t>(columns);
+    const std::size_t room = std::max(kShortestCommand, width - std::min(width, before));
+    out = process_table(reply, wide, [room](const std::string& command) {
+            return short_command(command, room);
+          }).text(0);
+  }
+  out += notes_below(reply);
   if (!wide) return out;
   for (const rpc::ProcessRow& row : reply.processes) {
     for (const std::string& missing : row.missing) {
@@ -185,7 +257,7 @@ std::string render_no_processes() {
          "A process calls every 5 s, so one that started before the daemon is here within 5 s.\n";
 }
 
-std::string render_plan(const rpc::PrepareReply& plan) {
+std::string render_plan(const rpc::PrepareReply& plan, int columns) {
   std::string out;
   if (!plan.planned.empty()) {
     Table table({{"RANK"}, {"PID", Align::right}, {"USER"}, {"JOB"}, {"READY-IN"}, {"FILE"}});
@@ -211,22 +283,30 @@ std::string render_plan(const rpc::PrepareReply& plan) {
     out += fmt::format("{}: {}\n", fmt::join(whose, "; "), sentence);
   }
   for (const rpc::SkippedProcess& each : plan.skipped) {
-    out += fmt::format("skipped pid {} ({}): {}\n", each.pid, cut(each.command, kCommandWidth),
+    out += fmt::format("skipped pid {} ({}): {}\n", each.pid,
+                       columns > 0 ? short_command(each.command, kSkippedCommand) : each.command,
                        each.reason);
   }
+  for (const std::string& each : plan.unmatched) out += fmt::format("not found: {}\n", each);
   if (!plan.coverage.empty()) out += plan.coverage + "\n";
   return out;
 }
 
 std::string render_update(const rpc::TraceUpdate& update) {
-  std::string out = who(update.pid, update.rank) + ": " + update.state;
-  if (!update.sentence.empty()) out += ": " + update.sentence;
+  std::string out = who(update.pid, update.rank) + ": ";
+  if (is_good(update)) {
+    out += "written: " + figures(update);
+  } else if (says_state(update)) {
+    out += update.sentence;
+  } else {
+    out += update.sentence.empty() ? update.state : update.state + ": " + sentence_of(update);
+  }
   if (update.state == "written" && !update.file.empty()) out += ": " + update.file;
   return out;
 }
 
-std::string render_live(const std::vector<rpc::TraceUpdate>& updates, std::size_t rows,
-                        std::size_t columns) {
+std::string render_live(const TraceOutcome& outcome, std::size_t rows, std::size_t columns) {
+  const std::vector<rpc::TraceUpdate>& updates = outcome.updates;
   const std::size_t room = std::max<std::size_t>(rows, 4) - 2;  // header and the line below
   std::vector<const rpc::TraceUpdate*> shown;
   for (const rpc::TraceUpdate& update : updates) shown.push_back(&update);
@@ -238,8 +318,8 @@ std::string render_live(const std::vector<rpc::TraceUpdate>& updates, std::size_
   }
   Table table({{"RANK"}, {"PID", Align::right}, {"STATE"}, {""}});
   for (const auto* update : shown) {
-    table.add({rank_text(update->rank, {}), std::to_string(update->pid), update->state,
-               update->sentence});
+    table.add({rank_of(outcome, *update), std::to_string(update->pid), update->state,
+               is_good(*update) ? figures(*update) : beyond_state(*update)});
   }
   std::string last = fmt::format("{} of {} at an end", ended, updates.size());
   if (shown.size() < updates.size()) {
@@ -252,6 +332,11 @@ std::string cancel_text(const rpc::CancelReply& reply) {
   std::string text =
       fmt::format("withdrawn from {} process{} before {} took the request", reply.withdrawn,
                   reply.withdrawn == 1 ? "" : "es", reply.withdrawn == 1 ? "it" : "they");
+  if (reply.withdrawn == 0) {
+    text = reply.beyond_recall.empty()
+               ? "nothing is left to cancel: every trace of the session is at its end"
+               : "nothing could be withdrawn";
+  }
   if (!reply.beyond_recall.empty()) {
     text += fmt::format(
         "; cannot be recalled, since the process has it already (it runs to its end, and its file "
@@ -283,8 +368,11 @@ std::string render_summary(const TraceOutcome& outcome) {
         outcome.updates, [&](const auto& update) { return update.pid == planned.pid; });
     asked += seen ? 0U : 1U;
   }
-  return (outcome.updates.empty() ? "" : table.text(0)) + sentences +
-         fmt::format("{} of {} traces written and checked\n", good, asked);
+  std::string last = fmt::format("{} of {} traces written and checked", good, asked);
+  if (!outcome.unmatched.empty()) {
+    last += fmt::format("; {} of those named not found", outcome.unmatched.size());
+  }
+  return (outcome.updates.empty() ? "" : table.text(0)) + sentences + last + "\n";
 }
 
 }  // namespace dynolog

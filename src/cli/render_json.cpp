@@ -13,6 +13,20 @@ std::string indented(const ordered_json& value) {
   return value.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
+void leave_out_unknown(ordered_json& value) {
+  if (value.is_object()) {
+    for (auto at = value.begin(); at != value.end();) {
+      if (at->is_string() && at->get_ref<const std::string&>().empty()) {
+        at = value.erase(at);
+      } else {
+        ++at;
+      }
+    }
+  }
+  if (!value.is_structured()) return;
+  for (ordered_json& each : value) leave_out_unknown(each);
+}
+
 }  // namespace
 
 std::string trace_json(const rpc::PrepareReply& plan, const TraceOutcome& outcome, ExitCode code) {
@@ -27,10 +41,16 @@ std::string trace_json(const rpc::PrepareReply& plan, const TraceOutcome& outcom
   out["coverage"] = plan.coverage;
   out["planned"] = planned["planned"];
   out["skipped"] = planned["skipped"];
+  out["unmatched"] = outcome.unmatched;
   out["processes"] = frame["updates"];
+  leave_out_unknown(out);
   return indented(out);
 }
 
-std::string pretty_json(const std::string& text) { return indented(ordered_json::parse(text)); }
+std::string pretty_json(const std::string& text) {
+  ordered_json value = ordered_json::parse(text);
+  leave_out_unknown(value);
+  return indented(value);
+}
 
 }  // namespace dynolog

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "cli/hint.h"
+#include "cli/rank_order.h"
 #include "cli/render.h"
 #include "cli/trace_run.h"
 #include "rpc/protocol/codec.h"
@@ -22,7 +24,7 @@ auto seen_of(const rpc::TraceUpdate& update) {
   return std::tie(update.state, update.sentence, update.file, update.ended, update.checked);
 }
 
-// The changed ones; those that are new go to the end.
+// The changed ones, in the order of the tables.
 std::vector<rpc::TraceUpdate> merge(const std::vector<rpc::TraceUpdate>& from,
                                     std::vector<rpc::TraceUpdate>& into) {
   std::unordered_map<std::int64_t, std::size_t> places;
@@ -35,6 +37,8 @@ std::vector<rpc::TraceUpdate> merge(const std::vector<rpc::TraceUpdate>& from,
     if (is_new || seen_of(known) != seen_of(update)) changed.push_back(update);
     known = update;
   }
+  sort_by_rank(into);
+  sort_by_rank(changed);
   return changed;
 }
 
@@ -43,7 +47,44 @@ void drain(int fd) {
   (void)!::read(fd, one.data(), one.size());
 }
 
+// What a cancellation's answer alone says of the states.
+void apply(const rpc::CancelReply& reply, TraceOutcome& outcome) {
+  for (rpc::TraceUpdate& update : outcome.updates) {
+    if (update.ended) continue;
+    if (std::ranges::find(reply.beyond_recall, update.pid) != reply.beyond_recall.end()) {
+      if (update.sentence.contains("recalled")) continue;
+      update.sentence = "cannot be recalled: the process has it, runs on and writes its file";
+    } else {
+      update.state = "cancelled";
+      update.sentence = "cancelled before the process took it";
+      update.ended = true;
+    }
+  }
+}
+
 }  // namespace
+
+bool may_still_write(const rpc::TraceUpdate& update) {
+  if (!update.ended) return true;
+  // The daemon's words for what was never handed over.
+  if (update.state == "timed_out")
+    return !update.sentence.contains("before the process asked") &&
+           !update.sentence.starts_with("expired");
+  return update.state == "rejected" && !update.sentence.starts_with("not handed over");
+}
+
+CallResult<rpc::CancelReply> cancel_session(Client& client, const std::string& session,
+                                            TraceOutcome& outcome) {
+  auto reply = client.ask<rpc::CancelReply>(
+      rpc::encode_request("cancelTrace", rpc::SessionRequest{session}), rpc::decode_cancel_reply);
+  if (!reply) return reply;
+  // What came of it belongs to the result: the first frame has the states as they are now.
+  const auto states = client.ask<rpc::FollowFrame>(
+      rpc::encode_request("followTrace", rpc::SessionRequest{session}), rpc::decode_follow_frame);
+  if (states) (void)merge(states->updates, outcome.updates);
+  apply(*reply, outcome);
+  return reply;
+}
 
 SessionFollower::SessionFollower(Client& client, std::string session, MonotonicTime committed,
                                  double deadline_s, int interrupt_fd)
@@ -99,7 +140,7 @@ CallResult<bool> SessionFollower::take(const std::string& text, TraceOutcome& ou
   const auto frame = client_.decoded<rpc::FollowFrame>(text, rpc::decode_follow_frame);
   if (!frame) return std::unexpected(frame.error());
   const auto changed = merge(frame->updates, outcome.updates);
-  if (!changed.empty()) screen_.show(outcome.updates, changed);
+  if (!changed.empty()) screen_.show(outcome, changed);
   for (const rpc::TraceUpdate& update : changed) {
     outcome.deadline_passed |= update.state == "timed_out" && past_deadline();
   }
@@ -134,18 +175,17 @@ void SessionFollower::cancel(TraceOutcome& outcome) {
   screen_.say("interrupted: cancelling (once more to leave at once)");
   Client second(client_.world(), client_.options());
   second.interrupted_by(interrupt_fd_);
-  const auto reply = second.ask<rpc::CancelReply>(
-      rpc::encode_request("cancelTrace", rpc::SessionRequest{session_}), rpc::decode_cancel_reply);
+  const std::vector<rpc::TraceUpdate> before = outcome.updates;
+  const auto reply = cancel_session(second, session_, outcome);
   if (!reply) {
     screen_.say("not cancelled: " + reply.error().error.message);
-    screen_.say("later: dyno gputrace --cancel " + session_);
+    screen_.say("later: " + same_daemon(client_.options(), "gputrace --cancel " + session_));
     return;
   }
+  std::vector<rpc::TraceUpdate> known = before;
+  const auto changed = merge(outcome.updates, known);
+  if (!changed.empty()) screen_.show(outcome, changed);
   screen_.say(cancel_text(*reply));
-  // What came of it belongs to the result: the first frame has the states as they are now.
-  const auto states =
-      second.call(rpc::encode_request("followTrace", rpc::SessionRequest{session_}));
-  if (states) (void)take(*states, outcome);
 }
 
 }  // namespace dynolog

@@ -8,7 +8,7 @@
 
 namespace dynolog {
 
-// Removes the directory (which is empty) at its end unless keep() was called.
+// Removes the directory at its end when it is still empty, unless keep() was called.
 class TraceDirectory {
  public:
   // <parent>/dynolog-<UTC time>, mode 0700; a number is added when that exists.

@@ -23,6 +23,7 @@ struct GputraceOptions {
   std::int64_t process_limit = 0;
   std::string log_file;
   std::int64_t duration_ms = 500;
+  bool duration_given = false;
   std::int64_t iterations = -1;
   std::int64_t start_time_ms = 0;
   std::int64_t iteration_roundup = 1;

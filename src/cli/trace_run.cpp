@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "cli/hint.h"
+#include "cli/rank_order.h"
 #include "cli/render.h"
 #include "cli/trace_directory.h"
 #include "rpc/protocol/codec.h"
@@ -31,16 +33,21 @@ class TraceRun {
   ExitCode start() {
     auto request = prepare_request(options_, world_.working_directory);
     if (!request) return usage(world_, request.error().message);
-    if (request->trace.log_file.empty()) {
-      if (const auto problem = make_directory(*request)) return *problem;
+    say_what_is_void();
+    take_interrupts();
+    own_directory_ = request->trace.log_file.empty();
+    if (own_directory_) {
+      if (const auto end = choose_directory(*request)) return *end;
     }
     auto plan = client_.ask<rpc::PrepareReply>(rpc::encode(*request), rpc::decode_prepare_reply);
     if (!plan) return not_prepared(plan.error(), *request);
     plan_ = std::move(*plan);
+    sort_by_rank(plan_.planned);
     outcome_.planned = plan_.planned;
-    talk(world_, global_) << render_plan(plan_);
+    outcome_.unmatched = plan_.unmatched;
     if (plan_.planned.empty()) return nothing_matched();
-    if (const auto problem = foreign_processes()) return *problem;
+    if (const auto problem = directory_problem()) return *problem;
+    talk(world_, global_) << render_plan(plan_, world_.out_columns);
     if (plan_.session.empty()) return finish();
     return commit();
   }
@@ -56,17 +63,39 @@ class TraceRun {
         rpc::decode_cancel_reply);
     if (!reply) return report(world_, reply.error());
     world_.out << (global_.json ? pretty_json(rpc::encode(*reply)) : cancel_text(*reply) + "\n");
-    return ExitCode::ok;
+    const bool all = reply->withdrawn > 0 && reply->beyond_recall.empty();
+    return all ? ExitCode::ok : ExitCode::failed;
   }
 
  private:
-  std::optional<ExitCode> make_directory(rpc::PrepareRequest& request) {
+  void say_what_is_void() {
+    if (options_.iterations <= 0 || !options_.duration_given) return;
+    world_.err << "dyno: note: --iterations counts steps; --duration-ms is then only for a process "
+                  "that makes none\n";
+  }
+
+  // From here on Ctrl-C is an answer that does not come, so that what was made is taken away again.
+  void take_interrupts() {
+    if (interrupt_fd_ < 0) interrupt_fd_ = world_.take_interrupts();
+    client_.interrupted_by(interrupt_fd_);
+  }
+
+  // The daemon plans for a directory that exists, so it is made before the plan, but not when there
+  // is no process at all. Where none can be made the plan still tells whether one was needed.
+  std::optional<ExitCode> choose_directory(rpc::PrepareRequest& request) {
     if (!client_.endpoint().is_local()) {
       return usage(world_, "--log-file is required for another host: a path there");
     }
+    auto list = client_.ask<rpc::ListProcessesReply>(rpc::encode_request("listProcesses"),
+                                                     rpc::decode_list_processes_reply);
+    if (!list) return not_prepared(list.error(), request);
+    processes_ = std::move(list->processes);
+    request.trace.log_file = fmt::format("{}/trace.json", world_.working_directory);
+    if (processes_.empty()) return std::nullopt;
     auto made = TraceDirectory::make(world_.working_directory, world_.clock.wall());
     if (!made) {
-      return usage(world_, made.error().message + "; name a place with --log-file PATH");
+      not_made_ = made.error().message;
+      return std::nullopt;
     }
     directory_ = std::move(*made);
     request.trace.log_file = directory_.path() + "/trace.json";
@@ -75,7 +104,7 @@ class TraceRun {
 
   ExitCode not_prepared(const CallFailure& failure, rpc::PrepareRequest& request) {
     if (client_.may_be_existing_daemon(failure)) {
-      if (!directory_.path().empty()) request.trace.log_file.clear();
+      if (own_directory_) request.trace.log_file.clear();
       return run_existing_trace(client_, request);
     }
     const ExitCode code = report(world_, failure);
@@ -83,54 +112,64 @@ class TraceRun {
         failure.error.kind == ErrorKind::ambiguous) {
       const auto list = client_.ask<rpc::ListProcessesReply>(rpc::encode_request("listProcesses"),
                                                              rpc::decode_list_processes_reply);
-      if (list) world_.err << "\n" << render_processes(*list, false);
+      if (list) world_.err << "\n" << render_processes(*list, false, 0);
     }
     return code;
   }
 
   ExitCode nothing_matched() {
+    talk(world_, global_) << render_plan(plan_, world_.out_columns);
     world_.out.flush();
-    world_.err << "dyno: no process matched; nothing was traced. `dyno ps` lists those that can "
-                  "be.\n";
+    world_.err << fmt::format(
+        "dyno: no process matched; nothing was traced. `{}` lists those that can be.\n",
+        same_daemon(global_, "ps"));
     const ExitCode code = exit_code(outcome_);
     if (global_.json) world_.out << trace_json(plan_, outcome_, code);
     return code;
   }
 
   // Without --log-file the traces lie in a directory that only the caller may write to.
-  std::optional<ExitCode> foreign_processes() {
-    if (directory_.path().empty()) return std::nullopt;
-    const auto list = client_.ask<rpc::ListProcessesReply>(rpc::encode_request("listProcesses"),
-                                                           rpc::decode_list_processes_reply);
-    if (!list) return report(world_, list.error());
+  std::optional<ExitCode> directory_problem() {
+    if (!own_directory_) return std::nullopt;
     for (const rpc::PlannedTrace& planned : plan_.planned) {
-      const auto row = std::ranges::find(list->processes, planned.pid, &rpc::ProcessRow::pid);
-      if (row != list->processes.end() && row->uid == world_.uid) continue;
-      if (row == list->processes.end()) {
-        return usage(world_, fmt::format("process {} is gone; start again", planned.pid));
+      const auto row = std::ranges::find(processes_, planned.pid, &rpc::ProcessRow::pid);
+      if (row == processes_.end()) {
+        return usage(world_,
+                     fmt::format("process {} has only just called in: start again", planned.pid));
       }
+      if (row->uid == world_.uid) continue;
       return usage(world_, fmt::format("--log-file is required for another user's processes (pid "
                                        "{} is {}'s): a path that this user may write to",
                                        planned.pid, planned.user));
     }
-    return std::nullopt;
+    if (not_made_.empty()) return std::nullopt;
+    return usage(world_, not_made_ + "; name a place with --log-file PATH");
   }
 
   ExitCode commit() {
-    interrupt_fd_ = world_.take_interrupts();
-    client_.interrupted_by(interrupt_fd_);
+    say_if_too_short();
     const MonotonicTime committed = world_.clock.monotonic();
     const auto reply = client_.ask<rpc::CommitReply>(
         rpc::encode(rpc::CommitRequest{plan_.session, options_.wait ? options_.deadline_s : 0}),
         rpc::decode_commit_reply);
     if (!reply) return not_committed(reply.error());
-    directory_.keep();
     if (!options_.wait) return leave_running();
     world_.out.flush();
-    world_.err << fmt::format(
-        "session {}: Ctrl-C cancels; `dyno gputrace --follow {}` takes it up again\n",
-        plan_.session, plan_.session);
+    world_.err << fmt::format("session {}: Ctrl-C cancels; `{}` takes it up again\n", plan_.session,
+                              same_daemon(global_, "gputrace --follow " + plan_.session));
     return follow(committed);
+  }
+
+  void say_if_too_short() {
+    double wait = 0;
+    for (const rpc::PlannedTrace& planned : plan_.planned) {
+      if (planned.problem.empty()) wait = std::max(wait, planned.expected_wait_s);
+    }
+    if (options_.deadline_s <= 0 || options_.deadline_s >= wait) return;
+    world_.out.flush();
+    world_.err << fmt::format(
+        "dyno: note: --deadline {:g} is shorter than the {} that this takes\n", options_.deadline_s,
+        duration_text(wait));
   }
 
   // Without an answer nobody knows whether the processes were asked: then their directory stays.
@@ -139,44 +178,49 @@ class TraceRun {
         failure.kind == CallFailureKind::from_daemon || failure.kind == CallFailureKind::no_daemon;
     const ExitCode code = report(world_, failure);
     if (certain) return code;
-    directory_.keep();
     if (failure.kind == CallFailureKind::interrupted) {
+      outcome_.interrupted = true;
       Client second(world_, global_);
-      const auto reply = second.ask<rpc::CancelReply>(
-          rpc::encode_request("cancelTrace", rpc::SessionRequest{plan_.session}),
-          rpc::decode_cancel_reply);
+      const auto reply = cancel_session(second, plan_.session, outcome_);
       if (reply) {
         world_.err << "dyno: " << cancel_text(*reply) << "\n";
-        return ExitCode::failed;
+        if (!reply->beyond_recall.empty()) directory_.keep();
+        return finish();
       }
     }
+    directory_.keep();
     world_.err << fmt::format(
-        "dyno: session {0} may have begun all the same: `dyno gputrace --follow {0}` shows it, "
-        "`dyno gputrace --cancel {0}` withdraws it\n",
-        plan_.session);
+        "dyno: session {} may have begun all the same: `{}` shows it, `{}` withdraws it\n",
+        plan_.session, same_daemon(global_, "gputrace --follow " + plan_.session),
+        same_daemon(global_, "gputrace --cancel " + plan_.session));
     return ExitCode::failed;
   }
 
   ExitCode leave_running() {
-    const bool problem = std::ranges::any_of(
+    directory_.keep();
+    bool problem = std::ranges::any_of(
         plan_.planned, [](const auto& planned) { return !planned.problem.empty(); });
+    problem |= !outcome_.unmatched.empty();
     const ExitCode code = problem ? ExitCode::failed : ExitCode::ok;
     if (global_.json) {
       world_.out << trace_json(plan_, outcome_, code);
     } else {
-      world_.out << fmt::format(
-          "session {}: asked for, not waited for. Its end: dyno gputrace "
-          "--follow {}\n",
-          plan_.session, plan_.session);
+      world_.out << fmt::format("session {}: asked for, not waited for. Its end: {}\n",
+                                plan_.session,
+                                same_daemon(global_, "gputrace --follow " + plan_.session));
     }
     return code;
   }
 
   ExitCode follow(MonotonicTime committed) {
-    if (interrupt_fd_ < 0) interrupt_fd_ = world_.take_interrupts();
+    take_interrupts();
     SessionFollower follower(client_, plan_.session, committed, options_.deadline_s, interrupt_fd_);
     if (const auto followed = follower.follow(outcome_); !followed) {
+      directory_.keep();
       return report(world_, followed.error());
+    }
+    if (outcome_.updates.empty() || std::ranges::any_of(outcome_.updates, may_still_write)) {
+      directory_.keep();
     }
     return finish();
   }
@@ -195,7 +239,10 @@ class TraceRun {
   const GlobalOptions& global_;
   const GputraceOptions& options_;
   Client client_;
-  TraceDirectory directory_;
+  bool own_directory_ = false;
+  TraceDirectory directory_;                // removed again when nothing was written into it
+  std::string not_made_;                    // why there is none
+  std::vector<rpc::ProcessRow> processes_;  // as they were before the plan
   rpc::PrepareReply plan_;
   TraceOutcome outcome_;
   int interrupt_fd_ = -1;

@@ -17,6 +17,14 @@ namespace dynolog {
 // The same for a daemon that only knows the existing call: it cannot be waited for.
 [[nodiscard]] ExitCode run_existing_trace(Client& client, const rpc::PrepareRequest& request);
 
+// Cancels, and brings the outcome to what came of it.
+[[nodiscard]] CallResult<rpc::CancelReply> cancel_session(Client& client,
+                                                          const std::string& session,
+                                                          TraceOutcome& outcome);
+
+// True when a process may yet write its trace after this was said.
+[[nodiscard]] bool may_still_write(const rpc::TraceUpdate& update);
+
 // Follows a committed session to its end, or until it is interrupted; cancels it then.
 class SessionFollower {
  public:

@@ -26,6 +26,8 @@ struct World {
   std::string temporary_dir;   // /tmp
   const Clock& clock;
   Terminal terminal;
+  int out_columns;         // 0: stdout is no terminal, so nothing is cut
+  bool service_installed;  // systemd knows a dynolog.service
   // From now on SIGINT and SIGTERM arrive as readability of the descriptor that is returned.
   std::function<int()> take_interrupts;
   Nanoseconds reconnect_for;  // how long a broken follow is tried again

@@ -25,7 +25,7 @@ def ranks(hall, main_daemon):
             rows = [r for r in main_daemon.processes()
                     if r.get("rank") is not None and r.get("world_size") == 4 and r["state"] == "idle"]
             launcher = main_daemon.process_of(job.pid)
-            known = all(r["torch_version"] for r in rows)
+            known = all(r.get("torch_version") for r in rows)
             return rows if len(rows) == 4 and known and launcher and launcher["launcher"] else None
 
         rows = until("four ranks and their launcher in dyno ps", four_and_launcher, 120)

@@ -7,6 +7,7 @@
 
 #include "cli/client.h"
 #include "cli/commands/commands.h"
+#include "cli/number_check.h"
 #include "cli/render.h"
 #include "rpc/protocol/codec.h"
 #include "rpc/protocol/legacy.h"
@@ -48,7 +49,9 @@ ExitCode pass_on(const World& world, const GlobalOptions& global, const std::str
 class PauseCommand final : public Command {
  public:
   explicit PauseCommand(CLI::App& app) {
-    app.add_option("--duration-s", seconds_, "For how many seconds")->capture_default_str();
+    app.add_option("--duration-s", seconds_, "For how many seconds")
+        ->check(whole_number(1, 2'147'483'647))
+        ->capture_default_str();
   }
   ExitCode run(const World& world, const GlobalOptions& global) override {
     return pass_on(world, global, rpc::encode_legacy_pause(seconds_));

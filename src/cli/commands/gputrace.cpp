@@ -4,18 +4,26 @@
 #include <CLI/App.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/number_check.h"
 #include "cli/trace_options.h"
 #include "cli/trace_run.h"
 
 namespace dynolog::commands {
 namespace {
 
+// The daemon has the same limits.
+constexpr std::int64_t kDayMs = 86'400'000;
+constexpr std::int64_t kYear2100Ms = 4'102'444'800'000;
+constexpr std::int64_t kMost32 = 2'147'483'647;
+
 constexpr const char* kDescription =
     "Puts running PyTorch processes into profiling mode, shows how each gets on, waits for the\n"
     "trace files, has them checked, and says in its exit code what came of it. Without a "
     "selection\n"
-    "all of your processes are traced (launchers of a job are left out); without --log-file the\n"
-    "traces lie in ./dynolog-<UTC time>/. PyTorch puts each process's pid before \".json\".";
+    "all of your processes are traced (launchers of a job are left out); root, who sees those of\n"
+    "everybody, must choose or say --all where there are several users or jobs. Without "
+    "--log-file\n"
+    "the traces lie in ./dynolog-<UTC time>/. PyTorch puts each process's pid before \".json\".";
 constexpr const char* kExamples = R"(
 Examples:
   dyno gputrace                                        all of your processes, 500 ms
@@ -25,14 +33,19 @@ Examples:
   dyno gputrace --no-wait --json | jq -r .session      ask, and come back later with --follow
   dyno gputrace --set ACTIVITY_TYPES=cpu_op,kernel --deadline 120
 
+--profile-memory is no addition to a trace. PyTorch 2.8 and later make a memory snapshot INSTEAD
+of one: a file PREFIX_<pid>.pickle for pytorch.org/memory_viz, of GPU memory only, so that a process
+without a GPU gives none. The other options on what is recorded are then void. The process keeps a
+thread that spins on one core for the rest of the job: restart the job to be rid of it.
+
 Exit codes:
   0  every trace was written, and checked: whole, and of this session
   2  the command line or the configuration is wrong, or it is unclear which processes are meant
-  3  no process matched
-  4  some or all failed (also after Ctrl-C)
+  3  no process matched, of those that you may trace
+  4  some or all failed, or were not found (also after Ctrl-C); --cancel: not all was withdrawn
   5  --deadline passed first
   6  no daemon
-  7  refused: not your processes
+  7  refused: the daemon does not know who you are, or does not serve you
   8  written, but nobody could check the files
 
 Environment: XDG_RUNTIME_DIR says where your own daemon is. Global options: dyno --help)";
@@ -51,21 +64,22 @@ class GputraceCommand final : public Command {
       world.err << "dyno: --follow and --cancel exclude each other\n";
       return ExitCode::usage;
     }
+    options_.duration_given = duration_->count() > 0;
     return run_trace(world, global, options_);
   }
 
  private:
   void add_selection(CLI::App& app) {
     const char* group = "Which processes";
-    app.add_option("--job-id", options_.job_id, "Of this job (Slurm, PBS, ...); 0: any")
+    app.add_option("--job-id", options_.job_id, "Of this job: JOB of dyno ps; 0: any")
         ->group(group);
     app.add_option("--pids", options_.pids, "These pids: 12,34; 0: all")->group(group);
     app.add_option("--rank", options_.ranks, "These ranks: 0,2,4-7")->group(group);
     app.add_option("--user", options_.user, "Of this user (name or number)")->group(group);
     app.add_option("--cmd", options_.command, "With this text in their command line")->group(group);
-    app.add_flag("--all", options_.all, "Root: of several users and jobs at once")->group(group);
+    app.add_flag("--all", options_.all, "Of several users or jobs at once (root)")->group(group);
     app.add_option("--process-limit", options_.process_limit, "At most so many; 0: no limit")
-        ->check(CLI::NonNegativeNumber)
+        ->check(whole_number(0, kMost32))
         ->group(group);
     app.add_flag("--fail-on-no-process", fail_on_no_process_,
                  "Accepted; exit code 3 is always given")
@@ -74,33 +88,43 @@ class GputraceCommand final : public Command {
 
   void add_window(CLI::App& app) {
     const char* group = "When and how long";
-    app.add_option("--duration-ms", options_.duration_ms, "Length of the window")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str()
-        ->group(group);
-    app.add_option("--iterations", options_.iterations, "So many training steps instead (over 0)")
+    duration_ = app.add_option("--duration-ms", options_.duration_ms, "Length of the window")
+                    ->check(whole_number(1, kDayMs))
+                    ->capture_default_str()
+                    ->group(group);
+    app.add_option("--iterations", options_.iterations,
+                   "So many training steps instead; the duration is then only for a process that "
+                   "makes none. 0, -1: by duration")
+        ->check(whole_number(-1, kMost32))
         ->capture_default_str()
         ->group(group);
     app.add_option("--profile-start-iteration-roundup", options_.iteration_roundup,
-                   "Start at a step that is a multiple of this")
+                   "With --iterations: start at a step that is a multiple of this")
+        ->check(whole_number(0, kMost32))
         ->capture_default_str()
         ->group(group);
     app.add_option("--profile-start-time", options_.start_time_ms,
                    "Start at this time (ms since the epoch); 0: as soon as possible")
-        ->check(CLI::NonNegativeNumber)
+        ->check(whole_number(0, kYear2100Ms))
+        ->capture_default_str()
         ->group(group);
     app.add_option("--warmup", options_.warmup_s,
                    "Warm-up in seconds (default: 1 with a GPU, else 0)")
-        ->check(CLI::NonNegativeNumber)
+        ->check(whole_number(0, 3600))
         ->group(group);
   }
 
   void add_content(CLI::App& app) {
     const char* group = "What is recorded, and where";
-    app.add_option("--log-file", options_.log_file, "Where the traces go: PATH.json")->group(group);
+    app.add_option("--log-file", options_.log_file,
+                   "Where the traces go: PATH.json (default: a new directory here)")
+        ->group(group);
     app.add_flag("--record-shapes", options_.record_shapes, "Shapes of operators' inputs")
         ->group(group);
-    app.add_flag("--profile-memory", options_.profile_memory, "Memory allocations")->group(group);
+    app.add_flag("--profile-memory", options_.profile_memory,
+                 "A memory snapshot (pickle) INSTEAD of a trace; needs a GPU, and leaves a thread "
+                 "spinning: see below")
+        ->group(group);
     app.add_flag("--with-stacks", options_.with_stacks, "Python call stacks")->group(group);
     app.add_flag("--with-flops", options_.with_flops, "Floating-point operations")->group(group);
     app.add_flag("--with-modules", options_.with_modules, "Module hierarchy")->group(group);
@@ -116,7 +140,8 @@ class GputraceCommand final : public Command {
                  "Wait for the files (default), or leave after asking")
         ->group(group);
     app.add_option("--deadline", options_.deadline_s, "Give up after so many seconds; 0: never")
-        ->check(CLI::NonNegativeNumber)
+        ->check(number(0, 604'800))
+        ->capture_default_str()
         ->group(group);
     app.add_option("--follow", options_.follow, "Take a running session up again")->group(group);
     app.add_option("--cancel", options_.cancel, "Withdraw what has not been fetched of a session")
@@ -124,6 +149,7 @@ class GputraceCommand final : public Command {
   }
 
   GputraceOptions options_;
+  CLI::Option* duration_ = nullptr;
   bool fail_on_no_process_ = false;
 };
 

@@ -5,6 +5,7 @@
 
 #include "cli/client.h"
 #include "cli/commands/commands.h"
+#include "cli/rank_order.h"
 #include "cli/render.h"
 #include "rpc/protocol/codec.h"
 
@@ -14,11 +15,12 @@ namespace {
 constexpr const char* kDescription =
     "Lists the PyTorch processes that have called in at the daemon: your own, or everybody's for\n"
     "root. STATE is idle (can be traced), busy (a profiler runs in it), stalled (it no longer\n"
-    "calls), or how far a trace is. Launchers (torchrun and the like) call in too and are marked.";
+    "calls), or how far a trace is. Launchers (torchrun and the like) call in too and are marked.\n"
+    "JOB is what `dyno gputrace --job-id` takes. Commands are cut to a terminal's width.";
 constexpr const char* kExamples = R"(
 Examples:
   dyno ps                      pid, job, rank, torch version and state of each process
-  dyno ps --wide               with container, endpoint, and what could not be read
+  dyno ps --wide               with scheduler, step, container, endpoint, and what could not be read
   dyno ps --json | jq '.processes[] | select(.state == "stalled") | .pid'
 
 Exit codes: 0, also for an empty list; 6 no daemon; 7 refused. Global options: dyno --help)";
@@ -26,7 +28,7 @@ Exit codes: 0, also for an empty list; 6 no daemon; 7 refused. Global options: d
 class PsCommand final : public Command {
  public:
   explicit PsCommand(CLI::App& app) {
-    app.add_flag("--wide,-w", wide_, "More columns, whole command lines");
+    app.add_flag("--wide,-w", wide_, "More columns; commands are never cut");
   }
 
   ExitCode run(const World& world, const GlobalOptions& global) override {
@@ -39,12 +41,13 @@ class PsCommand final : public Command {
       }
       return report(world, reply.error());
     }
+    sort_by_rank(reply->processes);
     if (global.json) {
       world.out << pretty_json(rpc::encode(*reply));
     } else if (reply->processes.empty()) {
       world.err << render_no_processes();
     } else {
-      world.out << render_processes(*reply, wide_);
+      world.out << render_processes(*reply, wide_, world.out_columns);
     }
     return ExitCode::ok;
   }

@@ -203,7 +203,7 @@ class Daemon:
         """The row of `pid` once it is there, known, and has these values."""
         def look():
             row = self.process_of(pid)
-            good = row and row["command"] and all(row[k] == v for k, v in fields.items())
+            good = row and row.get("command") and all(row.get(k) == v for k, v in fields.items())
             return row if good else None
         return until(f"process {pid} with {fields} in dyno ps", look, seconds)
 

@@ -1,0 +1,36 @@
+// CLI11's own checks print ranges with hundreds of digits, and call "5s" a failed conversion.
+#include "cli/number_check.h"
+
+#include <fmt/format.h>
+
+#include "base/number.h"
+#include "base/text.h"
+
+namespace dynolog {
+namespace {
+
+constexpr std::size_t kMaxShown = 40;
+
+}  // namespace
+
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  return {[=](std::string& text) -> std::string {
+            const auto value = parse_number<std::int64_t>(text);
+            if (value && *value >= least && *value <= most) return "";
+            return fmt::format("must be a whole number from {} to {}, not \"{}\"", least, most,
+                               clean_text(text, kMaxShown));
+          },
+          ""};
+}
+
+CLI::Validator number(double least, double most) {
+  return {[=](std::string& text) -> std::string {
+            const auto value = parse_number<double>(text);
+            if (value && *value >= least && *value <= most) return "";
+            return fmt::format("must be a number from {} to {}, not \"{}\"", least, most,
+                               clean_text(text, kMaxShown));
+          },
+          ""};
+}
+
+}  // namespace dynolog
