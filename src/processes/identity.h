@@ -33,6 +33,8 @@ struct Caller {
   bool host_root = false;
   Pid pid;          // 0 when not known
   std::string via;  // "unix", "tcp", for the audit
+  // In a user namespace that another uid made: the uid is one of thousands that one user may have.
+  bool in_foreign_user_namespace = false;
 };
 
 // Own tenant's processes; root of the host all.

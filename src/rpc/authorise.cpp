@@ -47,7 +47,12 @@ Result<PeerProof> peer_proof(const Accepted& connection, const ServerOptions& op
 void resolve(CallerResolver& resolver, const PeerProof& proof,
              std::function<void(Result<Caller>)> done) {
   if (const auto* peer = std::get_if<UnixPeer>(&proof)) {
-    resolver.resolve_unix(*peer, std::move(done));
+    // confirm() says later whether it was still the peer that was looked at here.
+    const bool foreign = accountable_uid(peer->pid, peer->uid) != peer->uid;
+    resolver.resolve_unix(*peer, [foreign, done = std::move(done)](Result<Caller> caller) {
+      if (caller) caller->in_foreign_user_namespace = foreign;
+      done(std::move(caller));
+    });
   } else {
     resolver.resolve_tcp(std::get<TcpPeer>(proof), std::move(done));
   }
