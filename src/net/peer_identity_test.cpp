@@ -282,8 +282,10 @@ pid_t clone_process(std::uint64_t flags, pid_t wanted) {
   clone_args arguments{};
   arguments.flags = flags;
   arguments.exit_signal = SIGCHLD;
-  arguments.set_tid = reinterpret_cast<std::uintptr_t>(&wanted);
-  arguments.set_tid_size = wanted != 0 ? 1 : 0;
+  if (wanted != 0) {
+    arguments.set_tid = reinterpret_cast<std::uintptr_t>(&wanted);
+    arguments.set_tid_size = 1;
+  }
   return static_cast<pid_t>(::syscall(SYS_clone3, &arguments, sizeof arguments));
 }
 

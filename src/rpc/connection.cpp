@@ -90,6 +90,10 @@ class SocketConnection final : public Connection,
   [[nodiscard]] Accepted whole() {
     return {.socket = fd(), .transport = transport_, .at = accepted_at_};
   }
+  [[nodiscard]] ReceiveWatchdog* watchdog() const {
+    return transport_ == Transport::unix_socket ? context_.watchdog.get() : nullptr;
+  }
+  [[nodiscard]] ssize_t receive(bool& descriptors);
   [[nodiscard]] bool enter_loop();
 
   void wait_readable();
@@ -201,10 +205,27 @@ void SocketConnection::wait_readable() {
   });
 }
 
+// Descriptors that come along are never taken: the kernel drops them and says so.
+ssize_t SocketConnection::receive(bool& descriptors) {
+  iovec piece{context_.scratch.data(), context_.scratch.size()};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  const WatchedScope watched(watchdog());
+  const auto size = ::recvmsg(fd(), &message, MSG_DONTWAIT);
+  descriptors = size >= 0 && (message.msg_flags & MSG_CTRUNC) != 0;
+  return size;
+}
+
 void SocketConnection::readable() {
   // A wait that began while following may end while the last reply is still on its way out.
   if (state_ == State::working || state_ == State::replying) return;
-  const auto size = ::recv(fd(), context_.scratch.data(), context_.scratch.size(), MSG_DONTWAIT);
+  bool descriptors = false;
+  const auto size = receive(descriptors);
+  if (descriptors) {
+    ++context_.counters.malformed;
+    return close();
+  }
   if (size > 0) return received({context_.scratch.data(), static_cast<std::size_t>(size)});
   if (size == 0) return received_end();
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return wait_readable();
@@ -517,6 +538,7 @@ void SocketConnection::abandon() {
   ++serial_;
   following_.reset();
   timer_.cancel();
+  const WatchedScope watched(watchdog());  // of what was not read
   accepted_.reset();
   error_code ignored;
   socket_.close(ignored);
@@ -528,7 +550,8 @@ void SocketConnection::close_with(const ErrorReply& error) {
     const std::string frame = encode_frame(encode(error));
     ::send(fd(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     // Bytes left unread would make the close a reset, which destroys the frame.
-    ::recv(fd(), context_.scratch.data(), context_.scratch.size(), MSG_DONTWAIT);
+    bool ignored = false;
+    static_cast<void>(receive(ignored));
   }
   close();
 }

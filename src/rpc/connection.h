@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/unique_fd.h"
 #include "net/event_loop.h"
+#include "net/receive_watchdog.h"
 #include "rpc/authorise.h"
 #include "rpc/counters.h"
 #include "rpc/options.h"
@@ -32,6 +33,8 @@ struct ConnectionContext {
   // Followings that ended in their own callback, to be destroyed a moment later; the server's end
   // destroys them at the latest.
   std::shared_ptr<std::vector<std::unique_ptr<TraceService::Following>>> ended_followings;
+  // For unix sockets; none where the kernel refuses descriptors.
+  const std::unique_ptr<ReceiveWatchdog>& watchdog;
   std::function<void(std::uint64_t id)> closed;
 };
 

@@ -26,14 +26,14 @@ UniqueFd stream_socket(int family) {
   return UniqueFd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-void refuse_descriptors(int socket) {
+bool kernel_refuses_descriptors(int socket) {
 #ifndef SO_PASSRIGHTS
   constexpr int SO_PASSRIGHTS = 83;
 #endif
   // A lingering socket sent along would block the reader when it is closed (Linux 6.16 and newer
   // know the option; accepted sockets inherit it).
   const int off = 0;
-  ::setsockopt(socket, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
+  return ::setsockopt(socket, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off) == 0;
 }
 
 // Who answers at `address`: a pid (0 when not visible), or nullopt when nobody does.
@@ -177,7 +177,7 @@ std::vector<std::string> addresses(const ServerOptions& options, const TcpAddres
 
 }  // namespace
 
-Listener listen_unix(const std::string& path) {
+Listener listen_unix(const std::string& path, bool refuse_descriptors) {
   Listener listener{.name = "unix:" + path};
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -188,7 +188,7 @@ Listener listen_unix(const std::string& path) {
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   UniqueFd socket = stream_socket(AF_UNIX);
-  refuse_descriptors(socket.get());
+  listener.descriptors_refused = refuse_descriptors && kernel_refuses_descriptors(socket.get());
   listener.problem = socket.valid() ? bind_unix(socket.get(), address) : reason(errno);
   if (listener.problem.empty()) listener.socket = std::move(socket);
   return listener;

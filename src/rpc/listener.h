@@ -19,10 +19,12 @@ struct Listener {
   UniqueFd socket{};      // not valid: degraded
   std::string problem{};  // then why
   int port = 0;
+  bool descriptors_refused = false;  // by the kernel, on a unix socket and those accepted from it
 };
 
 // A stale socket (nobody answers there) is replaced; anything else in the way is left alone.
-[[nodiscard]] Listener listen_unix(const std::string& path);
+// `refuse_descriptors`: tells the kernel to, where it can.
+[[nodiscard]] Listener listen_unix(const std::string& path, bool refuse_descriptors);
 
 // Both loopbacks, or the address of the options with them; an address that this host's kernel does
 // not have for lack of IPv6 is passed over.

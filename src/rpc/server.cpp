@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "net/receive_watchdog.h"
 #include "rpc/connection.h"
 #include "rpc/listener.h"
 
@@ -21,6 +22,8 @@ namespace {
 
 constexpr int kAcceptsPerWakeUp = 32;
 constexpr std::chrono::milliseconds kPauseWithoutDescriptors{200};
+// Nothing that the loop calls takes this long unless a client makes it.
+constexpr Milliseconds kBlockedPatience{5};
 constexpr std::size_t kScratch = 64U << 10U;
 
 struct Acceptor {
@@ -65,9 +68,12 @@ class ListeningServer final : public Server {
                  .scratch = scratch_,
                  .ended_followings =
                      std::make_shared<std::vector<std::unique_ptr<TraceService::Following>>>(),
+                 .watchdog = watchdog_,
                  .closed = [this](std::uint64_t id) { forget(id); }} {
     reserve_descriptor();
-    if (!options_.unix_path.empty()) add(listen_unix(options_.unix_path));
+    if (!options_.unix_path.empty()) {
+      add(listen_unix(options_.unix_path, options_.refuse_descriptors));
+    }
     if (!options_.unix_path.empty() && acceptors_.back()->listener.socket.valid()) {
       file_ = socket_file(options_.unix_path);
     }
@@ -76,7 +82,10 @@ class ListeningServer final : public Server {
   }
 
   ~ListeningServer() override {
-    acceptors_.clear();
+    {
+      const WatchedScope watched(watchdog_.get());  // what waits there unaccepted is closed, too
+      acceptors_.clear();
+    }
     for (auto& [id, entry] : connections_) entry.connection->abandon();
     if (!file_) return;
     const auto now = socket_file(file_->path);
@@ -110,6 +119,7 @@ class ListeningServer final : public Server {
  private:
   void add(Listener listener);
   void watch(Acceptor& acceptor);
+  void start_watchdog(Acceptor& acceptor);
   void accept_some(Acceptor& acceptor);
   [[nodiscard]] Shed turn_one_away(Acceptor& acceptor);
   void pause(Acceptor& acceptor);
@@ -129,6 +139,7 @@ class ListeningServer final : public Server {
   ServerOptions options_;
   Services services_;
   ServerCounters counters_;
+  std::unique_ptr<ReceiveWatchdog> watchdog_;
   std::vector<char> scratch_ = std::vector<char>(kScratch);
   ConnectionContext context_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
@@ -163,7 +174,20 @@ void ListeningServer::watch(Acceptor& acceptor) {
                                         [this, &acceptor] { accept_some(acceptor); });
 }
 
+// Where the kernel lets clients send descriptors along; on the loop's thread, which it is for.
+void ListeningServer::start_watchdog(Acceptor& acceptor) {
+  if (acceptor.listener.tcp || std::exchange(acceptor.listener.descriptors_refused, true)) return;
+  auto watchdog = ReceiveWatchdog::start(kBlockedPatience);
+  if (watchdog) {
+    watchdog_ = std::move(*watchdog);
+  } else {
+    log_.warning("rpc: {} may be held up by sockets that clients send along: {}",
+                 acceptor.listener.name, watchdog.error().message);
+  }
+}
+
 void ListeningServer::accept_some(Acceptor& acceptor) {
+  start_watchdog(acceptor);
   for (int i = 0; i < kAcceptsPerWakeUp; ++i) {
     sockaddr_storage peer{};
     socklen_t size = sizeof peer;
@@ -208,6 +232,7 @@ Shed ListeningServer::turn_one_away(Acceptor& acceptor) {
   if (error == 0) {
     ++counters_.over_limit;
     say_limit("the daemon has no descriptors left");
+    const WatchedScope watched(acceptor.listener.tcp ? nullptr : watchdog_.get());
     turn_away(std::move(socket), {"exhausted", "the daemon has no descriptors left"});
   }
   reserve_descriptor();

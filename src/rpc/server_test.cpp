@@ -3,8 +3,10 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -542,12 +544,9 @@ TEST_F(ServerTest, ALateAnswerToAClosedConnectionGoesNowhere) {
   expect_served();
 }
 
-TEST_F(ServerTest, DescriptorsCannotBeSentAlong) {
-  start();
-  const Client client = local();
-  const int sent = client.fd();
+// 0 or an errno.
+int send_with_descriptor(int socket, std::string bytes, int sent) {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  std::string bytes = "x";
   iovec piece{bytes.data(), bytes.size()};
   msghdr message{};
   message.msg_iov = &piece;
@@ -559,13 +558,129 @@ TEST_F(ServerTest, DescriptorsCannotBeSentAlong) {
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(header), &sent, sizeof sent);
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? errno : 0;
+}
+
+TEST_F(ServerTest, DescriptorsCannotBeSentAlong) {
+  start();
+  const Client client = local();
   const int off = 0;
   const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (::setsockopt(probe.get(), SOL_SOCKET, 83 /* SO_PASSRIGHTS */, &off, sizeof off) != 0) {
     GTEST_SKIP() << "this kernel has no SO_PASSRIGHTS";
   }
-  EXPECT_EQ(::sendmsg(client.fd(), &message, MSG_NOSIGNAL), -1);
-  EXPECT_EQ(errno, EPERM);
+  EXPECT_EQ(send_with_descriptor(client.fd(), "x", client.fd()), EPERM);
+}
+
+// Its close() takes a minute, because its peer reads nothing; the tests' patience is half of that.
+struct LingeringSocket {
+  LingeringSocket() : listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    ::bind(listener.get(), generic, size);
+    ::listen(listener.get(), 1);
+    ::getsockname(listener.get(), generic, &size);
+    socket.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::connect(socket.get(), generic, size), 0);
+    peer.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const linger wait{.l_onoff = 1, .l_linger = 60};
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof wait);
+    const std::string bulk(1U << 20U, 'x');
+    while (::send(socket.get(), bulk.data(), bulk.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+    }
+  }
+  UniqueFd listener, socket, peer;
+};
+
+// As before Linux 6.16.
+TEST_F(ServerTest, OlderKernelsWayIsNotHeldUpByASocketSentAlong) {
+  options_.refuse_descriptors = false;
+  start();
+  std::vector<LingeringSocket> lingering(3);
+  const Client client = local();
+  wait_for([](const ServerCounters& seen) { return seen.accepted == 1; });
+  on_loop([&] {  // while the server does not read, so that the last references lie in the messages
+    for (LingeringSocket& one : lingering) {
+      ASSERT_EQ(send_with_descriptor(client.fd(), "x", one.socket.get()), 0);
+      one.socket.reset();
+    }
+  });
+  expect_served();  // in half a minute
+  EXPECT_EQ(client.receive_raw(), "") << "who sends descriptors is cut off";
+  EXPECT_EQ(counters().malformed, 1U);
+}
+
+TEST_F(ServerTest, OlderKernelsWayEndsConnectionsWithSocketsSentAlong) {
+  options_.refuse_descriptors = false;
+  resolver_.hold = true;
+  start();
+  LingeringSocket lingering;
+  const Client client = local();
+  client.send(R"({"fn":"listProcesses"})");
+  wait_for([](const ServerCounters& seen) { return seen.requests == 1; });
+  // Not read while a request is at work.
+  ASSERT_EQ(send_with_descriptor(client.fd(), "x", lingering.socket.get()), 0);
+  lingering.socket.reset();
+  auto ended = std::async(std::launch::async, [this] { on_loop([this] { server_.reset(); }); });
+  EXPECT_EQ(ended.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+}
+
+TEST_F(ServerTest, OlderKernelsWayServesHonestClients) {
+  options_.refuse_descriptors = false;
+  options_.pin_by_kernel = false;
+  start();
+  expect_served();
+  EXPECT_THAT(local().call(R"({"fn":"listProcesses"})"), HasSubstr("\"pid\":42"));
+}
+
+// As with the subordinate ids of rootless containers.
+TEST_F(ServerTest, AUidOfAnotherUsersNamespaceIsSaidToBeOne) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can map another user's ids";
+  start();
+  std::array<int, 2> ready{};
+  std::array<int, 2> go{};
+  ASSERT_EQ(::pipe(ready.data()), 0);
+  ASSERT_EQ(::pipe(go.data()), 0);
+  const pid_t pid = ::fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    const bool made = ::setresuid(23456, 23456, 23456) == 0 && ::unshare(CLONE_NEWUSER) == 0;
+    char byte = made ? 'y' : 'n';
+    if (::write(ready[1], &byte, 1) != 1 || ::read(go[0], &byte, 1) != 1) ::_exit(1);
+    if (::setresuid(0, 0, 0) != 0) ::_exit(2);  // 100999 outside
+    Client client = local();
+    ::_exit(client.call(R"({"fn":"listProcesses"})").empty() ? 3 : 0);
+  }
+  char made = 0;
+  ASSERT_EQ(::read(ready[0], &made, 1), 1);
+  const std::string map = fmt::format("/proc/{}/uid_map", pid);
+  const UniqueFd mapping(::open(map.c_str(), O_WRONLY | O_CLOEXEC));
+  const bool mapped = made == 'y' && ::write(mapping.get(), "0 100999 1", 10) == 10;
+  ASSERT_EQ(::write(go[1], "g", 1), 1);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  for (const int fd : {ready[0], ready[1], go[0], go[1]}) ::close(fd);
+  if (!mapped) GTEST_SKIP() << "this kernel lets users make no user namespaces";
+  ASSERT_EQ(status, 0);
+  EXPECT_THAT(local().call(R"({"fn":"listProcesses"})"), HasSubstr("pid"));
+  const auto callers = on_loop([this] { return processes_.callers; });
+  ASSERT_EQ(callers.size(), 2U);
+  EXPECT_EQ(callers[0].tenant.uid, Uid{100999});
+  EXPECT_TRUE(callers[0].in_foreign_user_namespace);
+  EXPECT_FALSE(callers[1].in_foreign_user_namespace);
+}
+
+TEST_F(ServerTest, ClientsThatShutTheirWritingSideAreKnown) {
+  start();
+  for (int i = 0; i < 50; ++i) {
+    Client client = tcp();
+    client.send(R"({"fn":"listProcesses"})");
+    ::shutdown(client.fd(), SHUT_WR);
+    EXPECT_THAT(client.receive(), HasSubstr("\"pid\":42"));
+  }
 }
 
 // --- following

@@ -1,5 +1,5 @@
 // A POSIX timer that signals one thread.
-#include "ipc/receive_watchdog.h"
+#include "net/receive_watchdog.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ void interrupt_only(int) {}
 
 }  // namespace
 
-Result<std::unique_ptr<ReceiveWatchdog>> ReceiveWatchdog::start() {
+Result<std::unique_ptr<ReceiveWatchdog>> ReceiveWatchdog::start(Milliseconds patience) {
   struct sigaction action{};
   action.sa_handler = interrupt_only;  // without SA_RESTART
   if (::sigaction(watchdog_signal(), &action, nullptr) != 0) return fail_errno(errno, "sigaction");
@@ -32,7 +32,7 @@ Result<std::unique_ptr<ReceiveWatchdog>> ReceiveWatchdog::start() {
   timer_t timer{};
   if (::timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
     return fail_errno(errno, "timer_create");
-  return std::unique_ptr<ReceiveWatchdog>(new ReceiveWatchdog(timer));
+  return std::unique_ptr<ReceiveWatchdog>(new ReceiveWatchdog(timer, patience));
 }
 
 ReceiveWatchdog::~ReceiveWatchdog() { ::timer_delete(timer_); }
@@ -44,7 +44,7 @@ void ReceiveWatchdog::set(Nanoseconds period) {
   ::timer_settime(timer_, 0, &spec, nullptr);
 }
 
-void ReceiveWatchdog::arm() { set(kPatience); }
+void ReceiveWatchdog::arm() { set(patience_); }
 void ReceiveWatchdog::disarm() { set(Nanoseconds(0)); }
 
 }  // namespace dynolog
