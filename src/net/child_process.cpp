@@ -50,20 +50,39 @@ std::optional<ChildProcess::Exit> reap(int pidfd) {
   return ChildProcess::Exit{.signalled = info.si_code != CLD_EXITED, .code = info.si_status};
 }
 
+void forget_unreaped(EventLoop::UnreapedChildren& unreaped, const std::string& account) {
+  const auto count = unreaped.find(account);
+  if (count != unreaped.end() && --count->second == 0) unreaped.erase(count);
+}
+
 // Waits in the loop for a child that nobody owns any more.
-void reap_later(EventLoop& loop, UniqueFd pidfd) {
+void reap_later(EventLoop& loop, UniqueFd pidfd, const std::string& account) {
   auto source = std::make_shared<asio::posix::stream_descriptor>(loop.context());
   boost::system::error_code error;
   source->assign(pidfd.get(), error);
   if (error) return;
   static_cast<void>(pidfd.release());
   const auto unreaped = loop.unreaped_children();
-  ++*unreaped;
+  ++(*unreaped)[account];
   source->async_wait(asio::posix::stream_descriptor::wait_read,
-                     [source, unreaped](boost::system::error_code failed) {
-                       --*unreaped;
+                     [source, unreaped, account](boost::system::error_code failed) {
+                       forget_unreaped(*unreaped, account);
                        if (!failed) static_cast<void>(reap(source->native_handle()));
                      });
+}
+
+// The account's, or those of all accounts where these are too many; 0: no matter.
+std::size_t too_many_unreaped(const EventLoop::UnreapedChildren& unreaped,
+                              const std::string& account) {
+  const auto own = unreaped.find(account);
+  const std::size_t of_account = own == unreaped.end() ? 0 : own->second;
+  if (account.empty()) return of_account >= kMaxUnreapedChildren ? of_account : 0;
+  if (of_account >= kMaxUnreapedOfAccount) return of_account;
+  std::size_t all = 0;
+  for (const auto& [name, count] : unreaped) {
+    if (!name.empty()) all += count;
+  }
+  return all >= kMaxUnreapedChildren ? all : 0;
 }
 
 struct Channel {
@@ -148,11 +167,12 @@ Result<pid_t> spawn(const ChildOptions& options, int channel) {
 
 class SpawnedChild final : public ChildProcess {
  public:
-  SpawnedChild(EventLoop& loop, Log& log, std::string name, pid_t pid, UniqueFd pidfd,
-               UniqueFd channel, OnFrame on_frame, OnExit on_exit)
+  SpawnedChild(EventLoop& loop, Log& log, std::string name, std::string account, pid_t pid,
+               UniqueFd pidfd, UniqueFd channel, OnFrame on_frame, OnExit on_exit)
       : loop_(loop),
         log_(log),
         name_(std::move(name)),
+        account_(std::move(account)),
         pid_(pid),
         pidfd_(std::move(pidfd)),
         channel_(std::move(channel)),
@@ -169,7 +189,7 @@ class SpawnedChild final : public ChildProcess {
     exit_watch_ = Watch();
     if (!pidfd_.valid()) return;
     kill_pidfd(pidfd_.get());
-    if (!reap(pidfd_.get())) reap_later(loop_, std::move(pidfd_));
+    if (!reap(pidfd_.get())) reap_later(loop_, std::move(pidfd_), account_);
   }
 
   Status send(std::string_view frame) override {
@@ -246,6 +266,7 @@ class SpawnedChild final : public ChildProcess {
   EventLoop& loop_;
   Log& log_;
   std::string name_;
+  std::string account_;
   pid_t pid_;
   UniqueFd pidfd_;
   UniqueFd channel_;
@@ -266,11 +287,12 @@ std::string name_of(const ChildOptions& options) {
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(EventLoop& loop, Log& log,
                                                           const ChildOptions& options,
                                                           OnFrame on_frame, OnExit on_exit) {
-  if (*loop.unreaped_children() >= kMaxUnreapedChildren) {
+  if (const std::size_t stuck = too_many_unreaped(*loop.unreaped_children(), options.account);
+      stuck > 0) {
     return fail(ErrorKind::exhausted,
                 fmt::format("{} workers that were given up have not ended yet (stuck on a hung "
                             "mount?): {} is not started",
-                            *loop.unreaped_children(), name_of(options)));
+                            stuck, name_of(options)));
   }
   auto channel = make_channel();
   if (!channel) return std::unexpected(channel.error());
@@ -283,9 +305,9 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(EventLoop& loop, Log& 
     ::waitpid(*pid, nullptr, 0);
     return fail_errno(error, "opening a pidfd of " + name_of(options));
   }
-  return std::make_unique<SpawnedChild>(loop, log, name_of(options), *pid, std::move(pidfd),
-                                        std::move(channel->parent), std::move(on_frame),
-                                        std::move(on_exit));
+  return std::make_unique<SpawnedChild>(loop, log, name_of(options), options.account, *pid,
+                                        std::move(pidfd), std::move(channel->parent),
+                                        std::move(on_frame), std::move(on_exit));
 }
 
 bool receive_frame(int channel, std::string& frame) {

@@ -22,13 +22,16 @@ namespace dynolog {
 
 inline constexpr std::size_t kMaxWorkerFrame = 128U << 10U;
 inline constexpr int kWorkerChannelFd = 3;
-// With so many children stuck in the kernel no further one is started.
+// With so many children of one account, or of all, stuck in the kernel no further one is started.
+// The daemon's own account and the others do not count for each other.
+inline constexpr std::size_t kMaxUnreapedOfAccount = 16;
 inline constexpr std::size_t kMaxUnreapedChildren = 256;
 
 struct ChildOptions {
   std::string executable;              // "/proc/self/exe" in the daemon, a test's own in tests
   std::vector<std::string> arguments;  // after argv[0], e.g. {"--worker=procs"}
   int nice = 0;
+  std::string account{};  // for whom it works; "": for the daemon itself
 };
 
 class ChildProcess {

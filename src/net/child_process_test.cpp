@@ -174,6 +174,48 @@ TEST_F(ChildProcessTest, MayBeDestroyedInItsOwnCallbacks) {
   }
 }
 
+// One account's children that are stuck in the kernel keep nobody else's from being started.
+TEST_F(ChildProcessTest, StartsNoMoreForAnAccountWithManyStuckChildren) {
+  const auto start_for = [this](const std::string& account) {
+    return ChildProcess::start(
+        loop_, *log_, {.executable = DYNOLOG_TEST_CHILD, .arguments = {"deaf"}, .account = account},
+        [](std::string_view) {}, [](ChildProcess::Exit) {});
+  };
+  auto& stuck = *loop_.unreaped_children();
+  stuck["1000"] = kMaxUnreapedOfAccount;
+  const auto refused = start_for("1000");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::exhausted);
+  EXPECT_TRUE(start_for("1001"));
+  for (int i = 0; i < 15; ++i) stuck[std::to_string(2000 + i)] = kMaxUnreapedOfAccount;
+  EXPECT_FALSE(start_for("1001")) << "all accounts together";
+  EXPECT_TRUE(start_for("")) << "the daemon's own workers";
+  stuck[""] = kMaxUnreapedChildren;
+  EXPECT_FALSE(start_for(""));
+  stuck.clear();
+  EXPECT_TRUE(start_for("1000"));
+}
+
+TEST_F(ChildProcessTest, AStuckChildCountsForItsAccountUntilItIsReaped) {
+  auto child = ChildProcess::start(
+      loop_, *log_, {.executable = DYNOLOG_TEST_CHILD, .arguments = {"deaf"}, .account = "1000"},
+      [](std::string_view) {}, [](ChildProcess::Exit) {});
+  ASSERT_TRUE(child);
+  const pid_t pid = (*child)->pid();
+  child->reset();
+  const auto unreaped = loop_.unreaped_children();
+  siginfo_t info{};
+  const bool reaped = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0;
+  EXPECT_EQ(unreaped->size(), reaped ? 0U : 1U);
+  std::function<void()> look = [&] {
+    if (unreaped->empty()) return loop_.stop();
+    loop_.post(look);
+  };
+  loop_.post(look);
+  loop_.run();
+  EXPECT_FALSE(HasFailure());
+}
+
 TEST_F(ChildProcessTest, NamesAProgramThatIsNotThere) {
   const auto child = ChildProcess::start(
       loop_, *log_, {.executable = "/nonexistent/program", .arguments = {}},

@@ -109,7 +109,7 @@ Watch::~Watch() = default;
 struct EventLoop::Impl {
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
-  std::shared_ptr<std::size_t> unreaped_children = std::make_shared<std::size_t>(0);
+  std::shared_ptr<UnreapedChildren> unreaped_children = std::make_shared<UnreapedChildren>();
 };
 
 EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
@@ -120,7 +120,9 @@ void EventLoop::run() {
   impl_->context.restart();  // afterwards, so that a stop() before run() counts
 }
 
-std::shared_ptr<std::size_t> EventLoop::unreaped_children() { return impl_->unreaped_children; }
+std::shared_ptr<EventLoop::UnreapedChildren> EventLoop::unreaped_children() {
+  return impl_->unreaped_children;
+}
 
 void EventLoop::stop() { impl_->context.stop(); }
 

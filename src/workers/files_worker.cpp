@@ -28,7 +28,10 @@ class FilesWorkerImpl final : public FilesWorker {
 
   Status begin(Log& log, std::string executable, std::vector<FilesIdentity> identities) {
     auto channel = RequestChannel::start(
-        loop_, log, {.executable = std::move(executable), .arguments = {"--worker=files"}},
+        loop_, log,
+        {.executable = std::move(executable),
+         .arguments = {"--worker=files"},
+         .account = std::to_string(identities.front().uid.value)},
         [this](std::string_view body) { on_event(body); },
         [this](std::string why) { end(std::move(why)); });
     if (!channel) return std::unexpected(std::move(channel.error()));
