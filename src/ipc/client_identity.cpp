@@ -1,8 +1,10 @@
-// Two small files of /proc, and only those: they never wait for the process.
+// Two small files of /proc, and only those: they never wait for the process. Newer kernels tell the
+// user without a file, for a tenth of the cost.
 #include "ipc/client_identity.h"
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +21,40 @@ constexpr std::size_t kMaxFile = 64U << 10U;
 // One tick of the start time, and the difference of two clock readings.
 constexpr Nanoseconds kTolerance = Milliseconds(20);
 
+// Of Linux 6.13; newer than the C library of the base line.
+struct PidfdInfo {
+  std::uint64_t mask;
+  std::uint64_t cgroup;
+  std::uint32_t pid, tgid, ppid;
+  std::uint32_t real_uid, real_gid;
+  std::uint32_t effective_uid, effective_gid;
+  std::uint32_t saved_uid, saved_gid;
+  std::uint32_t file_system_uid, file_system_gid;
+  std::int32_t exit_code;
+};
+static_assert(sizeof(PidfdInfo) == 64);
+constexpr std::uint64_t kPidfdInfoPid = 1U << 0U;
+constexpr std::uint64_t kPidfdInfoCredentials = 1U << 1U;
+
+// The effective user; nullopt where the kernel does not say it so.
+std::optional<Uid> uid_by_pidfd(Pid pid, int pidfd) {
+  PidfdInfo info{};
+  info.mask = kPidfdInfoPid | kPidfdInfoCredentials;
+  if (::ioctl(pidfd, _IOWR(0xff, 11, PidfdInfo), &info) != 0) return std::nullopt;
+  if ((info.mask & kPidfdInfoCredentials) == 0) return std::nullopt;
+  // Seen from a pid namespace that it is not in, a process has another pid or none.
+  if (info.pid != static_cast<std::uint32_t>(pid.value)) return std::nullopt;
+  return Uid{info.effective_uid};
+}
+
+Result<Uid> uid_by_status(const std::string& directory) {
+  const auto text = read_file(directory + "/status", kMaxFile);
+  if (!text) return std::unexpected(text.error());
+  const auto status = parse_proc_pid_status(*text);
+  if (!status) return std::unexpected(status.error());
+  return Uid{status->uids[1]};
+}
+
 }  // namespace
 
 bool holds_pid(int pidfd) {
@@ -34,19 +70,17 @@ int open_pidfd(Pid pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid.
 
 Result<ClientIdentity> read_identity(const SystemRoot& root, Pid pid, int pidfd) {
   const std::string directory = fmt::format("{}/{}", root.proc, pid.value);
-  const auto status_text = read_file(directory + "/status", kMaxFile);
-  if (!status_text) return std::unexpected(status_text.error());
+  const auto told = uid_by_pidfd(pid, pidfd);
+  const auto uid = told ? Result<Uid>(*told) : uid_by_status(directory);
+  if (!uid) return std::unexpected(uid.error());
   const auto stat_text = read_file(directory + "/stat", kMaxFile);
   if (!stat_text) return std::unexpected(stat_text.error());
   // What was read is of this process only if it still holds the pid now.
   if (!holds_pid(pidfd)) return fail(ErrorKind::not_found, "the process has ended");
-  const auto status = parse_proc_pid_status(*status_text);
-  if (!status) return std::unexpected(status.error());
   const auto stat = parse_proc_pid_stat(*stat_text);
   if (!stat) return std::unexpected(stat.error());
-  const Uid uid{status->uids[1]};
-  if (uid == kOverflowUid) return fail(ErrorKind::denied, "the process's user is not known here");
-  return ClientIdentity{.uid = uid, .start_ticks = stat->start_ticks};
+  if (*uid == kOverflowUid) return fail(ErrorKind::denied, "the process's user is not known here");
+  return ClientIdentity{.uid = *uid, .start_ticks = stat->start_ticks};
 }
 
 bool started_before(std::uint64_t start_ticks, WallTime queued) {

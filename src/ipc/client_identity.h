@@ -12,7 +12,7 @@
 namespace dynolog {
 
 struct ClientIdentity {
-  Uid uid;  // the effective one, of /proc/<pid>/status: a credential's can be forged
+  Uid uid;  // the effective one, of the process itself: a credential's can be forged
   std::uint64_t start_ticks = 0;
 };
 
