@@ -65,7 +65,7 @@ KinetoServer::KinetoServer(const KinetoThreadOptions& options, const SystemRoot&
       emit_(std::move(on_event)),
       tally_(tally),
       epoll_(std::move(epoll)),
-      priority_(options.realtime),
+      priority_(options.realtime, set_realtime),
       answers_(options.max_clients, root, clock, tally, emit_),
       clients_(options.max_clients, root, tally, epoll_.get(),
                {.on_end = [this](KinetoClient& client) { answers_.on_end(client); },
@@ -73,7 +73,7 @@ KinetoServer::KinetoServer(const KinetoThreadOptions& options, const SystemRoot&
 
 void KinetoServer::begin() {
   own_the_thread();
-  report(priority_.begin(clock_.monotonic()));
+  report(priority_.begin(clock_.monotonic(), thread_cpu_time()));
   if (options_.abstract_endpoint) add(make_abstract_endpoint(options_.abstract_name));
   for (const std::string& directory : options_.directories) add_directory(directory);
   retry_at_ = clock_.monotonic() + options_.retry;

@@ -8,18 +8,18 @@
 
 namespace dynolog {
 
-bool RealtimePriority::set_realtime(bool realtime) {
+bool set_realtime(bool realtime) {
   sched_param parameter{};
   parameter.sched_priority = realtime ? 1 : 0;
   const int policy = (realtime ? SCHED_RR : SCHED_OTHER) | SCHED_RESET_ON_FORK;
   return ::pthread_setschedparam(::pthread_self(), policy, &parameter) == 0;
 }
 
-RealtimePriority::Change RealtimePriority::begin(MonotonicTime now) {
+RealtimePriority::Change RealtimePriority::begin(MonotonicTime now, Nanoseconds used) {
   if (!wanted_) return Change::none;
   window_start_ = now;
-  used_at_start_ = thread_cpu_time();
-  realtime_ = set_realtime(true);
+  used_at_start_ = used;
+  realtime_ = set_(true);
   return realtime_ ? Change::taken : Change::refused;
 }
 
@@ -34,7 +34,7 @@ RealtimePriority::Change RealtimePriority::on_turn(MonotonicTime now, Nanosecond
   }
   if (realtime_ && noisy) {
     // Giving priority up is always permitted.
-    (void)set_realtime(false);
+    (void)set_(false);
     realtime_ = false;
     left_ = true;
     quiet_since_ = now;
@@ -42,7 +42,12 @@ RealtimePriority::Change RealtimePriority::on_turn(MonotonicTime now, Nanosecond
   }
   if (!left_) return Change::none;
   if (noisy) quiet_since_ = now;
-  if (now - quiet_since_ < kQuiet || !set_realtime(true)) return Change::none;
+  if (now - quiet_since_ < kQuiet) return Change::none;
+  if (!set_(true)) {
+    // No longer permitted: to be tried again, but not at every turn.
+    quiet_since_ = now;
+    return Change::none;
+  }
   realtime_ = true;
   left_ = false;
   return Change::taken;

@@ -1,7 +1,9 @@
 // Real-time priority for the calling thread, while it stays modest.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -14,11 +16,13 @@ class RealtimePriority {
  public:
   enum class Change { none, taken, refused, left };
 
-  explicit RealtimePriority(bool wanted) : wanted_(wanted) {}
+  // `set` takes real-time priority for the calling thread, or gives it up; false: not permitted.
+  RealtimePriority(bool wanted, std::function<bool(bool realtime)> set)
+      : wanted_(wanted), set_(std::move(set)) {}
 
-  // At the start of the thread.
-  [[nodiscard]] Change begin(MonotonicTime now);
-  // At each turn of the thread's loop. `used` is the thread's own CPU time so far.
+  // At the start of the thread. `used` is the thread's own CPU time so far.
+  [[nodiscard]] Change begin(MonotonicTime now, Nanoseconds used);
+  // At each turn of the thread's loop.
   [[nodiscard]] Change on_turn(MonotonicTime now, Nanoseconds used);
   // When on_turn() should be called at the latest.
   [[nodiscard]] std::optional<MonotonicTime> next_due() const;
@@ -28,15 +32,17 @@ class RealtimePriority {
   static constexpr Nanoseconds kAllowance = kWindow / 20;  // 5 % of a core
 
  private:
-  [[nodiscard]] static bool set_realtime(bool realtime);
-
   bool wanted_;
+  std::function<bool(bool)> set_;
   bool realtime_ = false;
   bool left_ = false;
   MonotonicTime window_start_;
   Nanoseconds used_at_start_{};
   MonotonicTime quiet_since_;
 };
+
+// SCHED_RR at the lowest priority for the calling thread, kept off its children; or none.
+[[nodiscard]] bool set_realtime(bool realtime);
 
 // CPU time of the calling thread.
 [[nodiscard]] Nanoseconds thread_cpu_time();
