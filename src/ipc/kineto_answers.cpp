@@ -17,6 +17,9 @@ namespace {
 constexpr std::array<Milliseconds, 4> kChecks = {Milliseconds(20), Milliseconds(20),
                                                  Milliseconds(40), Milliseconds(70)};
 constexpr std::size_t kHeader = 40;
+constexpr int kAnswersBetweenLooks = 10;
+// A little less than the second in which a client asks again: of a slow one each poll is told.
+constexpr Nanoseconds kBetweenUnanswered = Milliseconds(900);
 
 }  // namespace
 
@@ -73,7 +76,7 @@ void KinetoAnswers::refuse(const Mailbox::Item& item, KinetoNotHandedOver::Why w
   mailbox_.remove(item.key.pid);
 }
 
-KinetoAnswers::Offer KinetoAnswers::offer(const KinetoClient& client, const KinetoPoll& poll,
+KinetoAnswers::Offer KinetoAnswers::offer(KinetoClient& client, const KinetoPoll& poll,
                                           WallTime wall, MonotonicTime now) {
   using Why = KinetoNotHandedOver::Why;
   Offer offer;
@@ -89,6 +92,7 @@ KinetoAnswers::Offer KinetoAnswers::offer(const KinetoClient& client, const Kine
   }
   const auto identity = read_identity(root_, client.key.pid, client.pidfd.get());
   if (!identity && identity.error().kind != ErrorKind::denied) return offer;  // it keeps waiting
+  if (identity) client.uid = identity->uid;
   if (!identity || identity->uid != item->uid || identity->start_ticks != item->key.start_ticks) {
     refuse(*item, Why::identity_changed, offer, now);
     return offer;
@@ -120,7 +124,7 @@ void KinetoAnswers::on_poll(KinetoClient& client, const KinetoPoll& poll,
                       .wall = wall,
                       .answered = false};
   if (!may_answer(client, queued, wall, now)) {
-    emit_(std::move(polled));
+    tell_unanswered(client, std::move(polled));
     return;
   }
   if (client.unread) settle(client, true, now);
@@ -130,14 +134,36 @@ void KinetoAnswers::on_poll(KinetoClient& client, const KinetoPoll& poll,
     refuse(*mailbox_.find(client.key.pid), KinetoNotHandedOver::Why::too_large, offered, now);
     error = send(client, encode_kineto_reply(""));
   }
+  look_at_user(client);
+  polled.uid = client.uid;
   polled.answered = error == 0;
   ++(error == 0 ? tally_.answered : tally_.reply_failed);
   if (error == 0) client.last_answered = queued.value_or(wall);
   // An address that is gone may come back under the same name: connect anew at the next poll.
   if (error == ECONNREFUSED) client.reply.sender.clear();
-  emit_(std::move(polled));
+  if (polled.answered) {
+    emit_(std::move(polled));
+  } else {
+    tell_unanswered(client, std::move(polled));
+  }
   if (offered.refusal) emit_(std::move(*offered.refusal));
   if (offered.text && error == 0) handed_over(client, wall, now);
+}
+
+void KinetoAnswers::look_at_user(KinetoClient& client) {
+  if (--client.until_looked > 0) return;
+  const bool first = client.until_looked < 0;  // it was read a moment ago, at the admission
+  client.until_looked = kAnswersBetweenLooks;
+  if (first) return;
+  const auto identity = read_identity(root_, client.key.pid, client.pidfd.get());
+  if (identity) client.uid = identity->uid;
+}
+
+// A flooder's are not for the event loop.
+void KinetoAnswers::tell_unanswered(KinetoClient& client, KinetoPolled polled) {
+  if (client.told_unanswered && polled.time - *client.told_unanswered < kBetweenUnanswered) return;
+  client.told_unanswered = polled.time;
+  emit_(std::move(polled));
 }
 
 void KinetoAnswers::handed_over(KinetoClient& client, WallTime wall, MonotonicTime now) {

@@ -51,9 +51,12 @@ class KinetoAnswers {
   [[nodiscard]] bool is_late(std::optional<WallTime> queued, WallTime now);
   [[nodiscard]] bool may_answer(KinetoClient& client, std::optional<WallTime> queued, WallTime now,
                                 MonotonicTime monotonic);
-  [[nodiscard]] Offer offer(const KinetoClient& client, const KinetoPoll& poll, WallTime wall,
+  [[nodiscard]] Offer offer(KinetoClient& client, const KinetoPoll& poll, WallTime wall,
                             MonotonicTime now);
   [[nodiscard]] static int send(const KinetoClient& client, std::string_view datagram);
+  // A launcher may have become its user since: then the process is that user's.
+  void look_at_user(KinetoClient& client);
+  void tell_unanswered(KinetoClient& client, KinetoPolled polled);
   void handed_over(KinetoClient& client, WallTime wall, MonotonicTime now);
   void settle(KinetoClient& client, bool read, MonotonicTime now);
   void schedule(KinetoClient& client, MonotonicTime now);

@@ -9,15 +9,27 @@
 #include <utility>
 
 namespace dynolog {
+namespace {
+
+// PyTorch 2.7-2.9 may have two sockets, and a program that is replaced by exec comes with another.
+constexpr Nanoseconds kMoveWindow = std::chrono::seconds(1);
+constexpr int kMovesInWindow = 4;
+
+}  // namespace
 
 bool has_unread_reply(const KinetoClient& client) {
   int bytes = 0;
   return ::ioctl(client.reply.fd.get(), SIOCOUTQ, &bytes) == 0 && bytes > 0;
 }
 
-KinetoClients::KinetoClients(std::size_t limit, const SystemRoot& root, KinetoTally& tally,
-                             int epoll, Callbacks callbacks)
-    : limit_(limit), root_(root), tally_(tally), epoll_(epoll), callbacks_(std::move(callbacks)) {}
+KinetoClients::KinetoClients(std::size_t limit, const SystemRoot& root, const Clock& clock,
+                             KinetoTally& tally, int epoll, Callbacks callbacks)
+    : limit_(limit),
+      root_(root),
+      clock_(clock),
+      tally_(tally),
+      epoll_(epoll),
+      callbacks_(std::move(callbacks)) {}
 
 KinetoClient* KinetoClients::find(Pid pid) {
   const auto at = clients_.find(pid);
@@ -33,22 +45,39 @@ KinetoClient* KinetoClients::of_sender(Datagram& datagram, KinetoEndpoint& endpo
   }
   if (client == nullptr) return admit(datagram, endpoint);
   if (client->endpoint == &endpoint && client->reply.sender == datagram.sender) return client;
-  // An exec, or a client that opens a second socket: answers go where it asks from.
+  return may_move(*client) && move(*client, datagram, endpoint) ? client : nullptr;
+}
+
+bool KinetoClients::may_move(KinetoClient& client) const {
+  const MonotonicTime now = clock_.monotonic();
+  if (now - client.moves_since >= kMoveWindow) {
+    client.moves_since = now;
+    client.moves = 0;
+  }
+  if (client.moves >= kMovesInWindow) {
+    ++tally_.moved_too_often;
+    return false;
+  }
+  ++client.moves;
+  return true;
+}
+
+// An exec, or a client that opens a second socket: answers go where it asks from.
+bool KinetoClients::move(KinetoClient& client, const Datagram& datagram, KinetoEndpoint& endpoint) {
   KinetoClient moved;
-  moved.key = client->key;
-  const auto identity = read_identity(root_, pid, client->pidfd.get());
+  const auto identity = read_identity(root_, client.key.pid, client.pidfd.get());
   if (!identity) {
     count_refusal(identity.error().kind);
-    return nullptr;
+    return false;
   }
   moved.uid = identity->uid;
-  if (!connect(moved, datagram, endpoint)) return nullptr;
-  callbacks_.on_move(*client);
-  client->uid = moved.uid;
-  client->reply = std::move(moved.reply);
-  client->endpoint = &endpoint;
-  client->last_answered.reset();
-  return client;
+  if (!connect(moved, datagram, endpoint)) return false;
+  callbacks_.on_move(client);
+  client.uid = moved.uid;
+  client.reply = std::move(moved.reply);
+  client.endpoint = &endpoint;
+  client.last_answered.reset();
+  return true;
 }
 
 UniqueFd KinetoClients::pin(Datagram& datagram) {

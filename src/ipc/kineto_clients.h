@@ -38,6 +38,11 @@ struct KinetoClient {
   std::optional<WallTime> last_answered;  // the kernel's stamp of the poll, at this address
   std::optional<Unread> unread;
   bool polled = false;
+  int until_looked = 0;  // answers that are left until its user is looked at again
+  // Since this client's sockets are counted, and how many more it came with.
+  MonotonicTime moves_since;
+  int moves = 0;
+  std::optional<MonotonicTime> told_unanswered;  // when a poll was last reported that was not
 };
 
 // Bytes of replies that the client has not taken out of its queue.
@@ -49,8 +54,8 @@ class KinetoClients {
     std::function<void(KinetoClient&)> on_end;   // before it goes
     std::function<void(KinetoClient&)> on_move;  // before its socket is replaced by another
   };
-  KinetoClients(std::size_t limit, const SystemRoot& root, KinetoTally& tally, int epoll,
-                Callbacks callbacks);
+  KinetoClients(std::size_t limit, const SystemRoot& root, const Clock& clock, KinetoTally& tally,
+                int epoll, Callbacks callbacks);
 
   // The sender, with its reply socket connected to where it sent from; nullptr when it is refused,
   // which is then counted. Keyed by pid: a forked child sends from its parent's socket.
@@ -66,6 +71,9 @@ class KinetoClients {
   static constexpr std::uint64_t kTagBit = std::uint64_t{1} << 63U;
 
  private:
+  // A client that comes from another socket each time costs as much as a new one.
+  [[nodiscard]] bool may_move(KinetoClient& client) const;
+  [[nodiscard]] bool move(KinetoClient& client, const Datagram& datagram, KinetoEndpoint& endpoint);
   [[nodiscard]] KinetoClient* admit(Datagram& datagram, KinetoEndpoint& endpoint);
   [[nodiscard]] UniqueFd pin(Datagram& datagram);
   [[nodiscard]] bool connect(KinetoClient& client, const Datagram& datagram,
@@ -76,6 +84,7 @@ class KinetoClients {
 
   std::size_t limit_;
   const SystemRoot& root_;
+  const Clock& clock_;
   KinetoTally& tally_;
   int epoll_;
   Callbacks callbacks_;

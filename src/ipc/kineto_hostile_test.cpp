@@ -129,6 +129,45 @@ TEST_F(KinetoHostileTest, SenderThatIsGoneBeforeTheReplyHoldsUpNobody) {
   expect_served();
 }
 
+TEST_F(KinetoHostileTest, NewSocketForEachPollIsLeftUnansweredAfterAFew) {
+  Puppet other(client_options(options_));
+  start();
+  std::vector<KinetoTestClient> clients;
+  clients.push_back(open_client());
+  (void)ask(clients.back());
+  clock_.pass(std::chrono::seconds(1));
+  for (int i = 0; i < 40; ++i) {
+    auto opened = KinetoTestClient::open(client_options(options_));
+    ASSERT_TRUE(opened);
+    ASSERT_TRUE(opened->send_poll());
+    clients.push_back(std::move(*opened));
+  }
+  // Answered after all of them.
+  EXPECT_EQ(other.tell("ask"), "answered:");
+  EXPECT_GE(thread_->counters().moved_too_often, 1U);
+  // It is the same process, and known on.
+  EXPECT_EQ(thread_->counters().clients, 2U);
+}
+
+TEST_F(KinetoHostileTest, OfUnansweredPollsOneASecondIsTold) {
+  start();
+  auto client = open_client();
+  ASSERT_TRUE(poll(client));
+  // Unread, and so each further one is doubled or behind.
+  constexpr int kPolls = 500;
+  int sent = 0;
+  for (int i = 0; i < kPolls; ++i) sent += client.send_raw(client.poll_datagram()) == 0 ? 1 : 0;
+  ASSERT_GT(sent, 0);
+  const auto began = clock_.monotonic();
+  while (thread_->counters().polls < 1U + static_cast<std::uint64_t>(sent)) {
+    thread_->withdraw(own_key(), "none");
+    ASSERT_TRUE(events_.next<KinetoWithdrawn>());
+  }
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(clock_.monotonic() - began).count();
+  EXPECT_LE(events_.count<KinetoPolled>(), 2U + 2U * static_cast<std::size_t>(seconds));
+  EXPECT_LT(events_.count<KinetoPolled>(), static_cast<std::size_t>(sent));
+}
+
 TEST_F(KinetoHostileTest, AnswersAnOldContextMessageWithTheNumberOfClients) {
   start();
   auto client = open_client();

@@ -67,7 +67,7 @@ KinetoServer::KinetoServer(const KinetoThreadOptions& options, const SystemRoot&
       epoll_(std::move(epoll)),
       priority_(options.realtime, set_realtime),
       answers_(options.max_clients, root, clock, tally, emit_),
-      clients_(options.max_clients, root, tally, epoll_.get(),
+      clients_(options.max_clients, root, clock, tally, epoll_.get(),
                {.on_end = [this](KinetoClient& client) { answers_.on_end(client); },
                 .on_move = [this](KinetoClient& client) { answers_.on_move(client); }}) {}
 

@@ -22,7 +22,7 @@ class Counter {
 struct KinetoTally {
   Counter polls, answered, contexts, malformed, no_credentials, vanished, with_descriptors, late,
       doubled, bad_sender, behind, reply_failed, no_descriptors, clients, table_full,
-      receive_interrupted, paused;
+      receive_interrupted, paused, moved_too_often;
 
   [[nodiscard]] KinetoCounters read() const {
     return {.polls = polls.value(),
@@ -41,7 +41,8 @@ struct KinetoTally {
             .clients = clients.value(),
             .table_full = table_full.value(),
             .receive_interrupted = receive_interrupted.value(),
-            .paused = paused.value()};
+            .paused = paused.value(),
+            .moved_too_often = moved_too_often.value()};
   }
 };
 

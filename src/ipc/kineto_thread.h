@@ -33,7 +33,7 @@ struct KinetoPolled {  // a poll was answered, or left unanswered on purpose
   MonotonicTime time;
   WallTime wall;
   // false: late (> 40 ms), doubled (< 250 ms), an earlier reply is still unread, or the reply could
-  // not be sent
+  // not be sent. Of such ones a process is reported once a second; the counters have them all.
   bool answered = true;
 };
 struct KinetoEnded {  // its pidfd said so
@@ -69,7 +69,7 @@ struct KinetoWithdrawn {  // the answer to withdraw()
 struct KinetoEndpointState {  // an endpoint came up, or could not
   std::string endpoint;
   bool up = false;
-  std::string problem;  // one sentence: who holds the name, with pid and command
+  std::string problem;  // one sentence, such as who holds the name
 };
 struct KinetoRealtimeState {  // SCHED_RR taken, refused, or left because of a flood
   bool realtime = false;
@@ -98,6 +98,7 @@ struct KinetoCounters {
   std::uint64_t table_full = 0;
   std::uint64_t receive_interrupted = 0;  // kernels before 6.16: a sent descriptor held us up
   std::uint64_t paused = 0;               // times that a flooded directory was left waiting
+  std::uint64_t moved_too_often = 0;      // dropped: yet another socket of one process
 };
 
 struct KinetoThreadOptions {
@@ -125,7 +126,9 @@ class KinetoThread {
   // the owner's own bookkeeping). The uid is the one at commit: a change is a refusal.
   virtual void put(ProcessKey key, Uid uid, TraceRequest request) = 0;
   virtual void withdraw(ProcessKey key, std::string trace_id) = 0;
-  // Adds an endpoint in a directory (made by the caller, which also checked its owner).
+  // Adds an endpoint in a directory (made by the caller, which also checked its owner), or looks
+  // anew at one that was added. Always answered by a KinetoEndpointState, one for all the calls
+  // that came before it, unless thousands of other directories wait.
   virtual void add_directory(std::string directory) = 0;
   [[nodiscard]] virtual KinetoCounters counters() const = 0;
 };

@@ -91,8 +91,7 @@ TEST_F(KinetoThreadTest, UnreadReplyIsNotFollowedByAnother) {
   // The client gave up waiting; it polls on, and its first read gets the old reply.
   const auto behind = [&] { return thread_->counters().behind > 0; };
   while (!behind()) {
-    ASSERT_TRUE(client.send_poll());
-    const auto polled = events_.next<KinetoPolled>();
+    const auto polled = poll(client);
     ASSERT_TRUE(polled);
     ASSERT_FALSE(polled->answered);
   }
@@ -128,16 +127,12 @@ TEST_F(KinetoThreadTest, SaysThatAConfigurationWasNotRead) {
   auto client = open_client();
   put(own_key(), own_uid(), request("9"));
   while (events_.count<KinetoHandedOver>() == 0) {
-    ASSERT_TRUE(client.send_poll());
-    ASSERT_TRUE(events_.next<KinetoPolled>());
+    ASSERT_TRUE(poll(client));
     // The hand-over follows its poll; the withdrawal's answer follows both.
     thread_->withdraw(own_key(), "none");
     ASSERT_TRUE(events_.next<KinetoWithdrawn>());
   }
-  while (thread_->counters().behind == 0) {
-    ASSERT_TRUE(client.send_poll());
-    ASSERT_TRUE(events_.next<KinetoPolled>());
-  }
+  while (thread_->counters().behind == 0) ASSERT_TRUE(poll(client));
   auto receipt = events_.next<KinetoReceipt>();
   ASSERT_TRUE(receipt);
   EXPECT_FALSE(receipt->read);
@@ -244,6 +239,20 @@ TEST_F(KinetoThreadTest, ProcessThatChangesItsUserAfterTheCommitGetsNothing) {
   const auto refused = events_.next<KinetoNotHandedOver>();
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->why, KinetoNotHandedOver::Why::identity_changed);
+  // From now on it is known as the new user's.
+  EXPECT_TRUE(
+      events_.next<KinetoPolled>([](const auto& polled) { return polled.uid.value == 1234; }));
+}
+
+TEST_F(KinetoThreadTest, ProcessThatChangesItsUserIsSoonTheNewUsers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to change the user";
+  Puppet other(client_options(options_));
+  start();
+  ASSERT_EQ(other.tell("ask"), "answered:");
+  ASSERT_EQ(other.tell("uid 1234"), "ok");
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(other.tell("ask"), "answered:");
+  EXPECT_TRUE(
+      events_.next<KinetoPolled>([](const auto& polled) { return polled.uid.value == 1234; }));
 }
 
 TEST_F(KinetoThreadTest, EarlierProcessOfThisPidGetsNothingHere) {
@@ -314,6 +323,7 @@ TEST_F(KinetoThreadTest, EventsComeInTheirOrder) {
   put(own_key(), own_uid(), request("1"));
   ASSERT_TRUE(events_.next<KinetoEndpointState>());
   for (bool handed = false; !handed;) {
+    clock_.pass(std::chrono::seconds(1));
     ASSERT_TRUE(client.send_poll());
     (void)client.wait(client.patience());
     thread_->withdraw(own_key(), "none");
