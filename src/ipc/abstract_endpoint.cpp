@@ -16,13 +16,15 @@ namespace {
 
 class AbstractEndpoint final : public KinetoEndpoint {
  public:
-  explicit AbstractEndpoint(std::string name) : name_('\0' + std::move(name)) {}
+  AbstractEndpoint(std::string name, const Clock& clock)
+      : name_('\0' + std::move(name)), holder_(clock) {}
 
   [[nodiscard]] Status open(const SystemRoot& root) override;
   void close() override { fd_.reset(); }
   [[nodiscard]] int fd() const override { return fd_.get(); }
   [[nodiscard]] const std::string& label() const override { return label_; }
   [[nodiscard]] bool intact() const override { return true; }
+  [[nodiscard]] bool of_one_user() const override { return false; }
   [[nodiscard]] Result<ReplySocket> connect_reply(std::string_view sender, Uid owner,
                                                   const SystemRoot& root) override;
   void collect(const ReplySocket&, const SystemRoot&) override {}
@@ -75,8 +77,8 @@ Result<ReplySocket> AbstractEndpoint::connect_reply(std::string_view sender, Uid
 
 }  // namespace
 
-std::unique_ptr<KinetoEndpoint> make_abstract_endpoint(std::string name) {
-  return std::make_unique<AbstractEndpoint>(std::move(name));
+std::unique_ptr<KinetoEndpoint> make_abstract_endpoint(std::string name, const Clock& clock) {
+  return std::make_unique<AbstractEndpoint>(std::move(name), clock);
 }
 
 Result<UniqueFd> make_datagram_socket() {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "base/random.h"
@@ -15,7 +16,6 @@
 #include "ipc/datagram.h"
 #include "ipc/kineto_endpoint.h"
 #include "ipc/kineto_thread.h"
-#include "ipc/socket_holder.h"
 #include "ipc/unix_address.h"
 
 namespace dynolog {
@@ -23,9 +23,10 @@ namespace {
 
 constexpr auto kName = "dynolog";
 constexpr std::string_view kClientPrefix = "dynoconfigclient";
-// At each opening of a directory, which its user can bring about: a few milliseconds at most, since
+// At an opening of a directory, which its user can bring about: a few milliseconds at most, since
 // everybody's polls wait meanwhile.
 constexpr int kMaxSwept = 256;
+constexpr Nanoseconds kBetweenSweeps = std::chrono::minutes(1);
 
 struct DirectoryCloser {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -33,7 +34,8 @@ struct DirectoryCloser {
 
 class DirectoryEndpoint final : public KinetoEndpoint {
  public:
-  explicit DirectoryEndpoint(std::string directory) : directory_(std::move(directory)) {}
+  DirectoryEndpoint(std::string directory, const Clock& clock)
+      : directory_(std::move(directory)), clock_(clock) {}
   ~DirectoryEndpoint() override { DirectoryEndpoint::close(); }
 
   [[nodiscard]] Status open(const SystemRoot& root) override;
@@ -41,6 +43,7 @@ class DirectoryEndpoint final : public KinetoEndpoint {
   [[nodiscard]] int fd() const override { return fd_.get(); }
   [[nodiscard]] const std::string& label() const override { return directory_; }
   [[nodiscard]] bool intact() const override;
+  [[nodiscard]] bool of_one_user() const override { return of_one_user_; }
   [[nodiscard]] Result<ReplySocket> connect_reply(std::string_view sender, Uid owner,
                                                   const SystemRoot& root) override;
   void collect(const ReplySocket& socket, const SystemRoot& root) override;
@@ -54,13 +57,15 @@ class DirectoryEndpoint final : public KinetoEndpoint {
   [[nodiscard]] Result<struct stat> bind_in_directory(int socket, const std::string& name,
                                                       mode_t mode) const;
   [[nodiscard]] bool is_dead(const std::string& name, const SystemRoot& root) const;
-  void sweep(const SystemRoot& root) const;
+  void sweep(const SystemRoot& root);
 
   std::string directory_;
+  const Clock& clock_;
   UniqueFd held_;  // O_PATH
   UniqueFd fd_;
-  NameHolder holder_;
   struct stat own_{};  // our socket file
+  bool of_one_user_ = false;
+  std::optional<MonotonicTime> swept_;
 };
 
 bool same_file(const struct stat& a, const struct stat& b) {
@@ -87,6 +92,10 @@ Status DirectoryEndpoint::open_directory() {
   }
   held_.reset(::open(directory_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!held_.valid()) return fail_errno(errno, "opening the socket directory " + directory_);
+  struct stat status{};
+  // Several containers may have one directory mounted, each with a root of its own.
+  of_one_user_ = ::fstat(held_.get(), &status) == 0 && status.st_uid != 0 &&
+                 (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
   return {};
 }
 
@@ -118,8 +127,12 @@ Status DirectoryEndpoint::clear_name(const SystemRoot& root) {
                 fmt::format("{} is there and is not a socket", path_of(kName)));
   }
   if (!is_dead(kName, root)) {
-    return fail(ErrorKind::unavailable, fmt::format("the socket {} is held by {}", path_of(kName),
-                                                    holder_.find(root, path_of(kName))));
+    // By which one is not looked up: any user could have us look, and it costs a walk over every
+    // process's descriptors.
+    return fail(ErrorKind::unavailable,
+                fmt::format("the socket {}, of user {}, is held by a process that is not this "
+                            "daemon",
+                            path_of(kName), status.st_uid));
   }
   if (::unlinkat(held_.get(), kName, 0) != 0) {
     return fail_errno(errno, "removing the abandoned socket " + path_of(kName));
@@ -167,7 +180,10 @@ Status DirectoryEndpoint::open(const SystemRoot& root) {
 }
 
 // Kineto's clients never unlink: those of dead processes go.
-void DirectoryEndpoint::sweep(const SystemRoot& root) const {
+void DirectoryEndpoint::sweep(const SystemRoot& root) {
+  const MonotonicTime now = clock_.monotonic();
+  if (swept_ && now - *swept_ < kBetweenSweeps) return;
+  swept_ = now;
   const int listing = ::openat(held_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (listing < 0) return;
   const std::unique_ptr<DIR, DirectoryCloser> directory(::fdopendir(listing));
@@ -242,8 +258,8 @@ void DirectoryEndpoint::collect(const ReplySocket& socket, const SystemRoot& roo
 
 }  // namespace
 
-std::unique_ptr<KinetoEndpoint> make_directory_endpoint(std::string directory) {
-  return std::make_unique<DirectoryEndpoint>(std::move(directory));
+std::unique_ptr<KinetoEndpoint> make_directory_endpoint(std::string directory, const Clock& clock) {
+  return std::make_unique<DirectoryEndpoint>(std::move(directory), clock);
 }
 
 }  // namespace dynolog

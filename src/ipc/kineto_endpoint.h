@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/system_root.h"
@@ -34,8 +35,13 @@ class KinetoEndpoint {
   virtual void close() = 0;
   [[nodiscard]] virtual int fd() const = 0;                    // -1 while not open
   [[nodiscard]] virtual const std::string& label() const = 0;  // "abstract" or the directory
-  // False when the place has gone from under us (a directory was removed or replaced).
+  // False when the place has gone from under us (a directory or our socket in it was removed or
+  // replaced). Cheap.
   [[nodiscard]] virtual bool intact() const = 0;
+
+  // Whether nobody but one user can send here, as far as open() saw: then that user may be left
+  // waiting without harm to others.
+  [[nodiscard]] virtual bool of_one_user() const = 0;
 
   // A reply socket bound so that this client accepts it, connected to the socket that sent. Errors:
   // denied (unbound, not of this endpoint's kind, not a socket, not the owner's), not_found (it is
@@ -48,9 +54,11 @@ class KinetoEndpoint {
 };
 
 // `name` without the leading NUL.
-[[nodiscard]] std::unique_ptr<KinetoEndpoint> make_abstract_endpoint(std::string name);
+[[nodiscard]] std::unique_ptr<KinetoEndpoint> make_abstract_endpoint(std::string name,
+                                                                     const Clock& clock);
 // `directory` exactly as the clients spell it.
-[[nodiscard]] std::unique_ptr<KinetoEndpoint> make_directory_endpoint(std::string directory);
+[[nodiscard]] std::unique_ptr<KinetoEndpoint> make_directory_endpoint(std::string directory,
+                                                                      const Clock& clock);
 
 // A datagram socket, non-blocking and close-on-exec, which takes nothing from anybody but by
 // prepare_to_receive().

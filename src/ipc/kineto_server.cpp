@@ -20,10 +20,17 @@ constexpr std::uint64_t kWakeTag = ~std::uint64_t{0} & ~KinetoClients::kTagBit;
 constexpr int kBatch = 64;
 constexpr std::size_t kMaxEndpoints = 4096;
 
-// A tenant that sends more than this to its own directory waits for the next window, so that the
+// A user who sends more than this to a directory of his own waits for the next window, so that the
 // others are served and the reader stays modest: 512 honest processes that all poll twice fit in.
 constexpr Nanoseconds kWindow = Milliseconds(250);
 constexpr int kMaxInWindow = 1024;
+
+// What a user can bring about by asking for his directory: with the polls of everybody else
+// waiting.
+constexpr Nanoseconds kBetweenLooks = Milliseconds(50);
+constexpr Nanoseconds kBetweenTries = std::chrono::seconds(1);
+// Endpoints looked at in one turn.
+constexpr std::size_t kRetriedAtOnce = 64;
 
 bool watch(int epoll, int fd, std::uint64_t tag) {
   epoll_event event{};
@@ -74,7 +81,7 @@ KinetoServer::KinetoServer(const KinetoThreadOptions& options, const SystemRoot&
 void KinetoServer::begin() {
   own_the_thread();
   report(priority_.begin(clock_.monotonic(), thread_cpu_time()));
-  if (options_.abstract_endpoint) add(make_abstract_endpoint(options_.abstract_name));
+  if (options_.abstract_endpoint) add(make_abstract_endpoint(options_.abstract_name, clock_));
   for (const std::string& directory : options_.directories) add_directory(directory);
   retry_at_ = clock_.monotonic() + options_.retry;
 }
@@ -95,13 +102,30 @@ void KinetoServer::add_directory(const std::string& directory) {
   const auto same = std::ranges::find(
       listeners_, directory, [](const Listener& listener) { return listener.endpoint->label(); });
   if (same == listeners_.end()) {
-    add(make_directory_endpoint(directory));
+    add(make_directory_endpoint(directory, clock_));
     return;
   }
-  // Asked again: the caller wants to know the state, and the directory may have been made anew.
-  same->problem.clear();
-  same->up = false;
-  try_open(static_cast<std::size_t>(same - listeners_.begin()));
+  look_again(static_cast<std::size_t>(same - listeners_.begin()));
+}
+
+// Asked again: the directory may have been made anew, or the socket in it be another's.
+void KinetoServer::look_again(std::size_t index) {
+  Listener& listener = listeners_[index];
+  const MonotonicTime now = clock_.monotonic();
+  if (!listener.looked || now - *listener.looked >= kBetweenLooks) {
+    listener.looked = now;
+    const bool there = listener.endpoint->fd() >= 0 && listener.endpoint->intact();
+    if (there || !listener.tried || now - *listener.tried >= kBetweenTries) {
+      (void)refresh(index);
+    } else if (listener.up) {
+      const std::string sentence = fmt::format(
+          "the socket in {} was removed or replaced; it is made anew in a few seconds, if its "
+          "name is free",
+          listener.endpoint->label());
+      (void)record(listener, fail(ErrorKind::unavailable, sentence));
+    }
+  }
+  tell(listener);
 }
 
 void KinetoServer::add(std::unique_ptr<KinetoEndpoint> endpoint) {
@@ -114,17 +138,20 @@ void KinetoServer::add(std::unique_ptr<KinetoEndpoint> endpoint) {
     return;
   }
   listeners_.emplace_back().endpoint = std::move(endpoint);
-  try_open(listeners_.size() - 1);
+  (void)refresh(listeners_.size() - 1);
+  tell(listeners_.back());
 }
 
 void KinetoServer::try_open(std::size_t index) {
+  if (refresh(index)) tell(listeners_[index]);
+}
+
+bool KinetoServer::refresh(std::size_t index) {
   Listener& listener = listeners_[index];
-  if (listener.endpoint->fd() >= 0 && listener.endpoint->intact()) {
-    set_state(listener, {});
-    return;
-  }
+  if (listener.endpoint->fd() >= 0 && listener.endpoint->intact()) return record(listener, {});
+  listener.tried = clock_.monotonic();
   listener.endpoint->close();
-  set_state(listener, open(index));
+  return record(listener, open(index));
 }
 
 Status KinetoServer::open(std::size_t index) {
@@ -146,20 +173,28 @@ Status KinetoServer::open(std::size_t index) {
   return {};
 }
 
-void KinetoServer::set_state(Listener& listener, const Status& status) {
+bool KinetoServer::record(Listener& listener, const Status& status) {
   const bool up = status.has_value();
   std::string problem = up ? "" : status.error().message;
-  if (listener.up == up && listener.problem == problem) return;
+  if (listener.up == up && listener.problem == problem) return false;
   listener.up = up;
-  listener.problem = problem;
+  listener.problem = std::move(problem);
+  return true;
+}
+
+void KinetoServer::tell(const Listener& listener) {
   emit_(KinetoEndpointState{
-      .endpoint = listener.endpoint->label(), .up = up, .problem = std::move(problem)});
+      .endpoint = listener.endpoint->label(), .up = listener.up, .problem = listener.problem});
 }
 
 void KinetoServer::retry(MonotonicTime now) {
   if (!retry_at_ || now < *retry_at_) return;
+  const std::size_t end = std::min(retry_next_ + kRetriedAtOnce, listeners_.size());
+  for (; retry_next_ < end; ++retry_next_) try_open(retry_next_);
+  // The rest in the next turns: polls come in between.
+  if (retry_next_ < listeners_.size()) return;
+  retry_next_ = 0;
   retry_at_ = now + options_.retry;
-  for (std::size_t i = 0; i < listeners_.size(); ++i) try_open(i);
 }
 
 void KinetoServer::report(RealtimePriority::Change change) {
@@ -233,7 +268,7 @@ void KinetoServer::drain(std::size_t index) {
   if (watched) watchdog_->arm();
   receive_batch(listener, watched);
   if (watched) watchdog_->disarm();
-  if (listener.endpoint->label().starts_with('/')) pause_if_flooded(index, clock_.monotonic());
+  if (listener.endpoint->of_one_user()) pause_if_flooded(index, clock_.monotonic());
 }
 
 void KinetoServer::pause_if_flooded(std::size_t index, MonotonicTime now) {

@@ -35,6 +35,7 @@ class KinetoServer {
   [[nodiscard]] bool turn();
 
   [[nodiscard]] KinetoAnswers& answers() { return answers_; }
+  // Always answered by a KinetoEndpointState, also where nothing has changed.
   void add_directory(const std::string& directory);
 
  private:
@@ -43,7 +44,10 @@ class KinetoServer {
     bool up = false;
     std::string problem;
     bool rights_refused = false;
-    // Of a directory, which belongs to one tenant: what came in this window.
+    // Whoever has a directory can have us look at it, as often as he likes.
+    std::optional<MonotonicTime> looked;
+    std::optional<MonotonicTime> tried;  // to bind
+    // Of an endpoint that belongs to one user: what came in this window.
     MonotonicTime window_start;
     int in_window = 0;
     std::optional<MonotonicTime> paused_until;
@@ -55,9 +59,13 @@ class KinetoServer {
   void begin();
   void own_the_thread();
   void add(std::unique_ptr<KinetoEndpoint> endpoint);
+  void look_again(std::size_t index);
   void try_open(std::size_t index);
+  // Opens the endpoint where it is not (or no longer) there. True when its state is another now.
+  [[nodiscard]] bool refresh(std::size_t index);
   [[nodiscard]] Status open(std::size_t index);
-  void set_state(Listener& listener, const Status& status);
+  [[nodiscard]] static bool record(Listener& listener, const Status& status);
+  void tell(const Listener& listener);
   void retry(MonotonicTime now);
   void drain(std::size_t index);
   void receive_batch(Listener& listener, bool watched);
@@ -82,6 +90,7 @@ class KinetoServer {
   KinetoClients clients_;
   DatagramReceiver receiver_;
   std::optional<MonotonicTime> retry_at_;
+  std::size_t retry_next_ = 0;  // of the listeners, in the retry that is under way
   bool told_table_full_ = false;
 };
 

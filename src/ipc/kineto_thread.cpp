@@ -7,6 +7,7 @@
 #include <csignal>
 #include <future>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -16,6 +17,9 @@
 
 namespace dynolog {
 namespace {
+
+constexpr std::size_t kMaxDirectories = 4096;  // that wait
+constexpr std::size_t kDirectoriesAtOnce = 8;
 
 class RunningKinetoThread final : public KinetoThread {
  public:
@@ -41,16 +45,14 @@ class RunningKinetoThread final : public KinetoThread {
     ProcessKey key;
     std::string trace_id;
   };
-  struct NewDirectory {
-    std::string path;
-  };
   struct Stop {};
-  using Command = std::variant<Mailbox::Item, Withdrawal, NewDirectory, Stop>;
+  using Command = std::variant<Mailbox::Item, Withdrawal, Stop>;
 
   void push(Command command);
   void serve(std::promise<Status> started);
   // False when the thread is to end.
   [[nodiscard]] bool obey(KinetoServer& server);
+  void add_directories(KinetoServer& server);
 
   const KinetoThreadOptions options_;
   const SystemRoot root_;
@@ -60,7 +62,9 @@ class RunningKinetoThread final : public KinetoThread {
   KinetoTally tally_;
   UniqueFd wake_;
   std::mutex mutex_;
-  std::vector<Command> commands_;  // at most one item per process waits: the owner's bookkeeping
+  // At most one item per process waits: the owner's bookkeeping.
+  std::vector<Command> commands_;
+  std::set<std::string> directories_;  // asked for; a second time says nothing new
   std::thread thread_;
 };
 
@@ -120,13 +124,27 @@ bool RunningKinetoThread::obey(KinetoServer& server) {
       server.answers().put(std::move(*item));
     } else if (const auto* withdrawal = std::get_if<Withdrawal>(&command)) {
       server.answers().withdraw(withdrawal->key, withdrawal->trace_id);
-    } else if (const auto* directory = std::get_if<NewDirectory>(&command)) {
-      server.add_directory(directory->path);
     } else {
       return false;
     }
   }
+  add_directories(server);
   return true;
+}
+
+// A few at a time, as their users can bring it about while everybody's polls wait.
+void RunningKinetoThread::add_directories(KinetoServer& server) {
+  std::vector<std::string> some;
+  bool more = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    while (!directories_.empty() && some.size() < kDirectoriesAtOnce) {
+      some.push_back(std::move(directories_.extract(directories_.begin()).value()));
+    }
+    more = !directories_.empty();
+  }
+  for (const std::string& directory : some) server.add_directory(directory);
+  if (more) ::eventfd_write(wake_.get(), 1);
 }
 
 void RunningKinetoThread::put(ProcessKey key, Uid uid, TraceRequest request) {
@@ -138,7 +156,12 @@ void RunningKinetoThread::withdraw(ProcessKey key, std::string trace_id) {
 }
 
 void RunningKinetoThread::add_directory(std::string directory) {
-  push(NewDirectory{std::move(directory)});
+  {
+    const std::scoped_lock lock(mutex_);
+    if (directories_.size() >= kMaxDirectories) return;
+    if (!directories_.insert(std::move(directory)).second) return;
+  }
+  ::eventfd_write(wake_.get(), 1);
 }
 
 }  // namespace

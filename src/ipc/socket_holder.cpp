@@ -1,80 +1,127 @@
 // /proc/net/unix gives a name's inodes, /proc/<pid>/fd who holds them.
 #include "ipc/socket_holder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
-#include <set>
 #include <system_error>
 #include <utility>
 
 #include "base/file.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "base/unique_fd.h"
 
 namespace dynolog {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxTable = 64U << 20U;
 constexpr std::size_t kMaxComm = 64;
+// A daemon has fewer; who has more may mean to keep us looking.
+constexpr int kMaxDescriptors = 4096;
 
-// "socket:[inode]" of each socket bound to the name.
-std::set<std::string> links_of_name(const SystemRoot& root, std::string_view name) {
-  std::set<std::string> links;
+// The inode's link, when this line of /proc/net/unix is of the name.
+std::optional<std::string> link_of_line(std::string_view line, std::string_view shown) {
+  // Num RefCount Protocol Flags Type St Inode Path, where the path may hold spaces.
+  if (!line.ends_with(shown)) return std::nullopt;
+  const std::string_view head = line.substr(0, line.size() - shown.size());
+  if (!head.ends_with(' ')) return std::nullopt;
+  const std::string_view front = trim(head);
+  const std::string_view inode = front.substr(front.rfind(' ') + 1);
+  if (!parse_number<std::uint64_t>(inode)) return std::nullopt;
+  return fmt::format("socket:[{}]", inode);
+}
+
+// nullopt: the table is too long to be read in time, or cannot be read.
+std::optional<std::set<std::string>> links_of_name(const SystemRoot& root, std::string_view name,
+                                                   const Clock& clock, MonotonicTime deadline) {
   // The table shows each NUL of an abstract name as '@'.
   std::string shown(name);
   std::ranges::replace(shown, '\0', '@');
-  const auto table = read_file(root.proc + "/net/unix", kMaxTable);
-  if (!table) return links;
-  for (const std::string_view line : split(*table, '\n')) {
-    // Num RefCount Protocol Flags Type St Inode Path, where the path may hold spaces.
-    if (!line.ends_with(shown)) continue;
-    const std::string_view head = line.substr(0, line.size() - shown.size());
-    if (!head.ends_with(' ')) continue;
-    const std::string_view front = trim(head);
-    const std::string_view inode = front.substr(front.rfind(' ') + 1);
-    if (parse_number<std::uint64_t>(inode)) links.insert(fmt::format("socket:[{}]", inode));
+  const UniqueFd table(::open((root.proc + "/net/unix").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!table.valid()) return std::nullopt;
+  std::set<std::string> links;
+  std::string rest;
+  std::array<char, 16384> chunk{};
+  while (clock.monotonic() < deadline) {
+    const ssize_t got = ::read(table.get(), chunk.data(), chunk.size());
+    if (got < 0) return std::nullopt;
+    if (got == 0) return links;
+    rest.append(chunk.data(), static_cast<std::size_t>(got));
+    std::size_t start = 0;
+    for (std::size_t end = 0; (end = rest.find('\n', start)) != std::string::npos;
+         start = end + 1) {
+      const auto link = link_of_line(std::string_view(rest).substr(start, end - start), shown);
+      if (link) links.insert(*link);
+    }
+    rest.erase(0, start);
   }
-  return links;
+  return std::nullopt;
 }
 
-bool holds_any(const fs::path& process, const std::set<std::string>& links) {
+// nullopt: not known by the deadline.
+std::optional<bool> holds_any(const fs::path& process, const std::set<std::string>& links,
+                              const Clock& clock, MonotonicTime deadline) {
   std::error_code error;
   fs::directory_iterator at(process / "fd", error);
-  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+  for (int i = 0; !error && at != fs::directory_iterator(); at.increment(error), ++i) {
+    if (i >= kMaxDescriptors) return false;
+    if (clock.monotonic() >= deadline) return std::nullopt;
     std::error_code unreadable;
     if (links.contains(fs::read_symlink(at->path(), unreadable).string())) return true;
   }
   return false;
 }
 
-std::string holder_of_links(const SystemRoot& root, const std::set<std::string>& links) {
-  constexpr auto kUnseen = "a process that cannot be seen from here";
-  if (links.empty()) return kUnseen;
-  std::error_code error;
-  fs::directory_iterator at(root.proc, error);
-  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
-    const std::string pid = at->path().filename().string();
-    if (!parse_number<std::int32_t>(pid) || !holds_any(at->path(), links)) continue;
-    const auto comm = read_file((at->path() / "comm").string(), kMaxComm);
-    if (!comm) return fmt::format("process {}", pid);
-    return fmt::format("process {} ({})", pid, clean_text(trim(*comm), kMaxComm));
-  }
-  return kUnseen;
+std::string describe(const fs::path& process) {
+  const std::string pid = process.filename().string();
+  const auto comm = read_file((process / "comm").string(), kMaxComm);
+  if (!comm) return fmt::format("process {}", pid);
+  return fmt::format("process {} ({})", pid, clean_text(trim(*comm), kMaxComm));
 }
 
 }  // namespace
 
 const std::string& NameHolder::find(const SystemRoot& root, std::string_view name) {
-  auto links = links_of_name(root, name);
-  if (answer_.empty() || links != links_) {
-    answer_ = holder_of_links(root, links);
-    links_ = std::move(links);
+  const MonotonicTime now = clock_.monotonic();
+  if (looked_ && now - *looked_ < kBetween) return answer_;
+  const MonotonicTime deadline = now + (looked_ ? kBudget : kFirstBudget);
+  looked_ = now;
+  auto links = links_of_name(root, name, clock_, deadline);
+  if (!links || *links != links_) {
+    found_ = false;
+    next_pid_ = 0;
+    links_ = std::move(links).value_or(std::set<std::string>{});
+    answer_ = "a process that cannot be seen from here";
   }
+  if (!found_ && !links_.empty()) search(root, deadline);
   return answer_;
+}
+
+void NameHolder::search(const SystemRoot& root, MonotonicTime deadline) {
+  std::error_code error;
+  // Pids come in ascending order.
+  fs::directory_iterator at(root.proc, error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    const auto pid = parse_number<std::int32_t>(at->path().filename().string());
+    if (!pid || *pid < next_pid_) continue;
+    const auto holds = holds_any(at->path(), links_, clock_, deadline);
+    if (!holds) {
+      // Not the same one again first, should it take all of the time.
+      next_pid_ = next_pid_ == *pid ? *pid + 1 : *pid;
+      return;
+    }
+    if (!*holds) continue;
+    found_ = true;
+    answer_ = describe(at->path());
+    return;
+  }
+  next_pid_ = 0;
 }
 
 }  // namespace dynolog
