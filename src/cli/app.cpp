@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/command.h"
-#include "cli/number_check.h"
+#include "cli/value_check.h"
 
 namespace dynolog {
 namespace {
@@ -78,10 +78,12 @@ std::string suggestion(const CLI::App& root, const std::vector<std::string>& arg
 }
 
 void add_global_options(CLI::App& root, GlobalOptions& global) {
-  root.add_option("--hostname,--host", global.hostname, "Host whose daemon is asked, over TCP");
+  root.add_option("--hostname,--host", global.hostname, "Host whose daemon is asked, over TCP")
+      ->check(host_only());
   root.add_option("--port", global.port, "Its port (1778); alone: TCP on this host")
       ->check(whole_number(1, 65535));
-  root.add_option("--run-dir", global.run_dir, "Run directory of the daemon to ask");
+  root.add_option("--run-dir", global.run_dir, "Run directory of the daemon to ask")
+      ->check(not_empty());
   root.add_option("--timeout", global.timeout_s, "Seconds that an answer may take")
       ->check(number(0.01, 86400))
       ->capture_default_str();

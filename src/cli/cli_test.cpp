@@ -191,6 +191,16 @@ TEST(Rendering, Summary) {
             "1 of 3 traces written and checked\n");
 }
 
+TEST(Rendering, SummaryNamesWhatCouldNotBeTraced) {
+  rpc::PlannedTrace bad;
+  bad.pid = 9;
+  bad.rank = 3;
+  bad.problem = "no such directory";
+  EXPECT_EQ(render_summary({.planned = {bad}}),
+            "rank 3, pid 9: cannot be traced: no such directory\n"
+            "0 of 1 traces written and checked\n");
+}
+
 TEST(Rendering, NoWordTwice) {
   const auto said = [](const std::string& state, const std::string& sentence) {
     rpc::TraceUpdate update;

@@ -1,5 +1,5 @@
 // dyno: the real world, and nothing else.
-#include <pwd.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -69,5 +69,10 @@ int main(int argc, char** argv) {
   };
   const auto code = dynolog::run_dyno(world, {argv + 1, argv + argc});
   std::cout.flush();
-  return static_cast<int>(code);
+  if (std::cout.good()) return static_cast<int>(code);
+  pollfd out{STDOUT_FILENO, 0, 0};
+  const bool reader_left = ::poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
+  if (reader_left) return static_cast<int>(code);
+  std::cerr << "dyno: the output could not be written\n";
+  return static_cast<int>(dynolog::ExitCode::failed);
 }

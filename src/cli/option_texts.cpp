@@ -112,6 +112,7 @@ _dyno() {{
   case "$previous" in
     --log-file|--run-dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
     completion) COMPREPLY=($(compgen -W "bash zsh fish man" -- "$word")); return ;;
+    --shell) COMPREPLY=($(compgen -W "bash zsh sh fish csh" -- "$word")); return ;;
     help) COMPREPLY=($(compgen -W "$names" -- "$word")); return ;;
   esac
   for each in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
@@ -152,6 +153,7 @@ _dyno() {{
   case "$previous" in
     --log-file|--run-dir) _files; return ;;
     completion) compadd bash zsh fish man; return ;;
+    --shell) compadd bash zsh sh fish csh; return ;;
   esac
   case "$command" in
     "") _describe command names ;;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <string_view>
 
 #include "cli/render.h"
 
@@ -19,10 +20,17 @@ void Progress::show(const TraceOutcome& outcome, const std::vector<rpc::TraceUpd
   }
   const auto rows = static_cast<std::size_t>(world_.terminal.rows);
   const auto columns = static_cast<std::size_t>(std::max(world_.terminal.columns, 20));
-  const std::string table = render_live(outcome, rows - std::min<std::size_t>(rows, 1), columns);
-  if (drawn_ > 0) world_.err << fmt::format("\x1b[{}A\x1b[J", drawn_);
+  const std::string table = render_live(outcome, rows - std::min<std::size_t>(rows, 2), columns);
+  if (drawn_ > 0) world_.err << fmt::format("\x1b[{}A", drawn_);
+  // Line by line: some terminals keep a copy of a screen that is erased from its first line on.
+  std::string_view rest = table;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    world_.err << rest.substr(0, end) << "\x1b[K\n";
+    rest.remove_prefix(end + 1);
+  }
+  world_.err << "\x1b[J" << std::flush;
   drawn_ = static_cast<std::size_t>(std::ranges::count(table, '\n'));
-  world_.err << table << std::flush;
 }
 
 void Progress::say(const std::string& line) {

@@ -366,7 +366,12 @@ std::string render_summary(const TraceOutcome& outcome) {
   for (const rpc::PlannedTrace& planned : outcome.planned) {
     const bool seen = std::ranges::any_of(
         outcome.updates, [&](const auto& update) { return update.pid == planned.pid; });
-    asked += seen ? 0U : 1U;
+    if (seen) continue;
+    ++asked;
+    if (!planned.problem.empty()) {
+      sentences += fmt::format("{}: cannot be traced: {}\n", who(planned.pid, planned.rank),
+                               planned.problem);
+    }
   }
   std::string last = fmt::format("{} of {} traces written and checked", good, asked);
   if (!outcome.unmatched.empty()) {

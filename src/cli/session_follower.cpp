@@ -87,12 +87,13 @@ CallResult<rpc::CancelReply> cancel_session(Client& client, const std::string& s
 }
 
 SessionFollower::SessionFollower(Client& client, std::string session, MonotonicTime committed,
-                                 double deadline_s, int interrupt_fd)
+                                 double deadline_s, int interrupt_fd, OnInterrupt on_interrupt)
     : client_(client),
       session_(std::move(session)),
       committed_(committed),
       deadline_s_(deadline_s),
       interrupt_fd_(interrupt_fd),
+      on_interrupt_(on_interrupt),
       screen_(client.world()) {
   client_.interrupted_by(interrupt_fd);
 }
@@ -114,7 +115,12 @@ CallResult<void> SessionFollower::follow(TraceOutcome& outcome) {
       CallFailure failure = std::move(text.error());
       if (failure.kind == CallFailureKind::interrupted) {
         outcome.interrupted = true;
-        cancel(outcome);
+        if (on_interrupt_ == OnInterrupt::cancel) {
+          cancel(outcome);
+        } else {
+          screen_.say("left; the session goes on. To withdraw it: " +
+                      same_daemon(client_.options(), "gputrace --cancel " + session_));
+        }
         return {};
       }
       if (past_deadline() && failure.kind != CallFailureKind::from_daemon) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/time_text.h"
 #include "cli/hint.h"
 #include "cli/rank_order.h"
 #include "cli/render.h"
@@ -33,6 +34,14 @@ class TraceRun {
   ExitCode start() {
     auto request = prepare_request(options_, world_.working_directory);
     if (!request) return usage(world_, request.error().message);
+    const std::int64_t start = request->trace.start_time_ms;
+    if (const WallTime now = world_.clock.wall();
+        start > 0 && WallTime(Milliseconds(start)) < now) {
+      return usage(world_,
+                   fmt::format("--profile-start-time: {} ms since the epoch is in the past: "
+                               "{}, and now it is {}",
+                               start, to_rfc3339(WallTime(Milliseconds(start))), to_rfc3339(now)));
+    }
     say_what_is_void();
     take_interrupts();
     own_directory_ = request->trace.log_file.empty();
@@ -121,7 +130,8 @@ class TraceRun {
     talk(world_, global_) << render_plan(plan_, world_.out_columns);
     world_.out.flush();
     world_.err << fmt::format(
-        "dyno: no process matched; nothing was traced. `{}` lists those that can be.\n",
+        "dyno: no process matched; nothing was traced. `{}` lists those that can be. A job "
+        "calls in once it has imported torch.\n",
         same_daemon(global_, "ps"));
     const ExitCode code = exit_code(outcome_);
     if (global_.json) world_.out << trace_json(plan_, outcome_, code);
@@ -214,7 +224,8 @@ class TraceRun {
 
   ExitCode follow(MonotonicTime committed) {
     take_interrupts();
-    SessionFollower follower(client_, plan_.session, committed, options_.deadline_s, interrupt_fd_);
+    SessionFollower follower(client_, plan_.session, committed, options_.deadline_s, interrupt_fd_,
+                             options_.follow.empty() ? OnInterrupt::cancel : OnInterrupt::leave);
     if (const auto followed = follower.follow(outcome_); !followed) {
       directory_.keep();
       return report(world_, followed.error());

@@ -25,12 +25,14 @@ namespace dynolog {
 // True when a process may yet write its trace after this was said.
 [[nodiscard]] bool may_still_write(const rpc::TraceUpdate& update);
 
-// Follows a committed session to its end, or until it is interrupted; cancels it then.
+enum class OnInterrupt { cancel, leave };
+
+// Follows a committed session to its end, or until it is interrupted.
 class SessionFollower {
  public:
   // `committed` and `deadline_s` decide what counts as late; 0: no deadline.
   SessionFollower(Client& client, std::string session, MonotonicTime committed, double deadline_s,
-                  int interrupt_fd);
+                  int interrupt_fd, OnInterrupt on_interrupt);
   // `outcome.planned` orders the processes; its updates and flags are filled in. The failure is one
   // that leaves the session's end unknown.
   [[nodiscard]] CallResult<void> follow(TraceOutcome& outcome);
@@ -46,6 +48,7 @@ class SessionFollower {
   MonotonicTime committed_;
   double deadline_s_;
   int interrupt_fd_;
+  OnInterrupt on_interrupt_;
   Progress screen_;
 };
 

@@ -7,8 +7,8 @@
 
 #include "cli/client.h"
 #include "cli/commands/commands.h"
-#include "cli/number_check.h"
 #include "cli/render.h"
+#include "cli/value_check.h"
 #include "rpc/protocol/codec.h"
 #include "rpc/protocol/legacy.h"
 
@@ -42,7 +42,7 @@ ExitCode pass_on(const World& world, const GlobalOptions& global, const std::str
   world.out << (global.json
                     ? pretty_json(fmt::format(R"({{"schema":1,"status":{}}})", *status))
                     : fmt::format("response = {}\n", rpc::encode_legacy_bool_status(*status)));
-  if (!*status) world.err << "dyno: the daemon could not do it: see `dyno status`\n";
+  if (!*status) world.err << "dyno: not done: the daemon watches no GPU counters\n";
   return *status ? ExitCode::ok : ExitCode::failed;
 }
 

@@ -4,9 +4,9 @@
 #include <CLI/App.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/number_check.h"
 #include "cli/trace_options.h"
 #include "cli/trace_run.h"
+#include "cli/value_check.h"
 
 namespace dynolog::commands {
 namespace {
@@ -72,11 +72,20 @@ class GputraceCommand final : public Command {
   void add_selection(CLI::App& app) {
     const char* group = "Which processes";
     app.add_option("--job-id", options_.job_id, "Of this job: JOB of dyno ps; 0: any")
+        ->check(not_empty())
         ->group(group);
-    app.add_option("--pids", options_.pids, "These pids: 12,34; 0: all")->group(group);
-    app.add_option("--rank", options_.ranks, "These ranks: 0,2,4-7")->group(group);
-    app.add_option("--user", options_.user, "Of this user (name or number)")->group(group);
-    app.add_option("--cmd", options_.command, "With this text in their command line")->group(group);
+    app.add_option("--pids", options_.pids, "These pids: 12,34; 0: all")
+        ->check(not_empty())
+        ->group(group);
+    app.add_option("--rank", options_.ranks, "These ranks: 0,2,4-7")
+        ->check(not_empty())
+        ->group(group);
+    app.add_option("--user", options_.user, "Of this user (name or number)")
+        ->check(not_empty())
+        ->group(group);
+    app.add_option("--cmd", options_.command, "With this text in their command line")
+        ->check(not_empty())
+        ->group(group);
     app.add_flag("--all", options_.all, "Of several users or jobs at once (root)")->group(group);
     app.add_option("--process-limit", options_.process_limit, "At most so many; 0: no limit")
         ->check(whole_number(0, kMost32))
@@ -118,6 +127,7 @@ class GputraceCommand final : public Command {
     const char* group = "What is recorded, and where";
     app.add_option("--log-file", options_.log_file,
                    "Where the traces go: PATH.json (default: a new directory here)")
+        ->check(not_empty())
         ->group(group);
     app.add_flag("--record-shapes", options_.record_shapes, "Shapes of operators' inputs")
         ->group(group);
@@ -131,6 +141,7 @@ class GputraceCommand final : public Command {
     app.add_option("--set", options_.set, "A key of Kineto's configuration: KEY=VALUE")
         ->take_all()
         ->expected(1)
+        ->check(not_empty())
         ->group(group);
   }
 
@@ -143,8 +154,12 @@ class GputraceCommand final : public Command {
         ->check(number(0, 604'800))
         ->capture_default_str()
         ->group(group);
-    app.add_option("--follow", options_.follow, "Take a running session up again")->group(group);
+    app.add_option("--follow", options_.follow,
+                   "Take a running session up again; Ctrl-C stops looking")
+        ->check(not_empty())
+        ->group(group);
     app.add_option("--cancel", options_.cancel, "Withdraw what has not been fetched of a session")
+        ->check(not_empty())
         ->group(group);
   }
 
