@@ -73,7 +73,7 @@ class WiredDaemon final : public Daemon {
         .root = world_.root,
         .registry = registry_,
         .kineto = *kineto_,
-        .journal_path = run_directory_.journal(),
+        .journal_directory = run_directory_.journal(),
         .timeouts = {.staged = std::chrono::seconds(options_.sessions.staged_timeout_s),
                      .write = std::chrono::seconds(options_.sessions.write_timeout_s)},
         .publish = [this](Event event) { publish(std::move(event)); }});
@@ -153,12 +153,20 @@ class WiredDaemon final : public Daemon {
     return false;
   }
 
+  // Before the jobs' sockets are made anew.
+  void collect_user_directories() {
+    if (!world_.system_mode) return;
+    const auto removed = run_directory_.collect_user_directories(world_.root, world_.clock.wall());
+    if (removed > 0) world_.log.info("{} unused socket directories of users removed", removed);
+  }
+
   Status start_kineto() {
     KinetoThreadOptions options;
     options.abstract_endpoint = wants_abstract_endpoint();
     options.realtime = options_.kineto.realtime;
     options.directories = options_.kineto.socket_dirs;
     if (options_.kineto.user_directories) {
+      collect_user_directories();
       for (std::string& directory : run_directory_.user_directories()) {
         options.directories.push_back(std::move(directory));
       }

@@ -1,14 +1,23 @@
 // The daemon's run directory: sockets, journal, and the users' socket directories.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/ids.h"
+#include "base/system_root.h"
 #include "base/unique_fd.h"
 
 namespace dynolog {
+
+// The Kineto thread takes 4,096 endpoints, of which some are for other directories.
+inline constexpr std::size_t kMaxUserDirectories = 4000;
+// A job's prolog asks for the directory, and its processes come a moment later.
+inline constexpr auto kUnusedFor = std::chrono::hours(1);
 
 class RunDirectory {
  public:
@@ -18,12 +27,17 @@ class RunDirectory {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string rpc_socket() const { return path_ + "/dynolog.sock"; }
-  [[nodiscard]] std::string journal() const { return path_ + "/sessions.json"; }
+  [[nodiscard]] std::string journal() const { return path_ + "/sessions"; }
 
-  // Makes (or finds) <path>/u/<uid>, 0700 and owned by that user; gives its path.
+  // Makes (or finds) <path>/u/<uid>, 0700 and owned by that user; gives its path. An error of kind
+  // exhausted when there are kMaxUserDirectories.
   [[nodiscard]] Result<std::string> make_user_directory(Uid uid) const;
   // Those that an earlier daemon made: jobs may still speak to their sockets.
   [[nodiscard]] std::vector<std::string> user_directories() const;
+
+  // Removes those that nobody uses: of users without a process here, empty but for the daemon's
+  // own socket, and untouched for kUnusedFor. Before the daemon listens there.
+  std::size_t collect_user_directories(const SystemRoot& root, WallTime now) const;
 
  private:
   RunDirectory(std::string path, UniqueFd directory, UniqueFd lock)

@@ -16,7 +16,6 @@ namespace {
 constexpr auto kKeepEnded = std::chrono::minutes(10);
 constexpr std::size_t kMaxEnded = 128;
 constexpr auto kJournalDelay = Milliseconds(50);
-constexpr std::size_t kMaxJournal = 64U << 20U;
 
 }  // namespace
 
@@ -40,7 +39,8 @@ rpc::TraceUpdate to_update(const ProcessTrace& trace, std::optional<int> rank) {
   return update;
 }
 
-TraceSessions::TraceSessions(World world) : world_(std::move(world)) {}
+TraceSessions::TraceSessions(World world)
+    : world_(std::move(world)), journal_(world_.journal_directory, world_.log) {}
 TraceSessions::~TraceSessions() = default;
 
 std::optional<TraceState> TraceSessions::state_of(Pid pid) const {
@@ -77,7 +77,7 @@ void TraceSessions::on_polled(const KinetoPolled& polled) {
 
 void TraceSessions::on_handed_over(const KinetoHandedOver& event) {
   with_trace(event.key, event.trace_id, [&](ProcessTrace& trace) {
-    write_journal_soon();
+    write_journal_soon(*sessions_.at(active_.at(event.key.pid)));
     return trace.on_handed_over(event.time, event.wall, event.start);
   });
 }
@@ -174,7 +174,7 @@ void TraceSessions::changed(Live& live, const ProcessTrace& trace) {
     const auto follower = followers->find(token);
     if (follower != followers->end()) std::function(follower->second)(frame);
   }
-  write_journal_soon();
+  write_journal_soon(live);
   arm(live);
   end_if_done(live);
 }
@@ -253,12 +253,8 @@ void TraceSessions::end_if_done(Live& live) {
 }
 
 void TraceSessions::forget_later(Live& live) {
-  live.expiry = world_.loop.after(kKeepEnded, [this, id = live.session.id] {
-    world_.loop.post([this, id] {
-      sessions_.erase(id);
-      write_journal();
-    });
-  });
+  live.expiry = world_.loop.after(
+      kKeepEnded, [this, id = live.session.id] { world_.loop.post([this, id] { forget(id); }); });
 }
 
 void TraceSessions::forget_old() {
@@ -272,7 +268,7 @@ void TraceSessions::forget_old() {
       }
     }
     if (oldest == sessions_.end()) return;
-    sessions_.erase(oldest);
+    forget(SessionId(oldest->first));
   }
 }
 
@@ -369,40 +365,27 @@ void TraceSessions::on_withdrawn(const KinetoWithdrawn& event) {
   for (const auto& cancelling : ready) cancelling->done(std::move(cancelling->reply));
 }
 
-void TraceSessions::write_journal_soon() {
-  if (journal_timer_.armed()) return;
-  journal_timer_ = world_.loop.after(kJournalDelay, [this] { write_journal(); });
+void TraceSessions::write_journal_soon(Live& live) {
+  if (live.session.phase == SessionPhase::prepared || live.journal.armed()) return;
+  live.journal = world_.loop.after(kJournalDelay, [this, id = live.session.id] {
+    const auto session = sessions_.find(id);
+    if (session != sessions_.end()) write_journal(*session->second);
+  });
 }
 
-void TraceSessions::write_journal() {
-  std::vector<const Session*> committed;
-  for (const auto& [id, live] : sessions_) {
-    if (live->session.phase != SessionPhase::prepared) committed.push_back(&live->session);
-  }
-  const std::string text = journal_text(committed, world_.clock.monotonic(), world_.clock.wall());
-  if (const auto written = replace_file(world_.journal_path, text, 0600); !written) {
-    world_.log.warning(
-        "cannot write the session journal (a restarted daemon will not know its "
-        "sessions): {}",
-        written.error().message);
-  }
+void TraceSessions::write_journal(const Live& live) {
+  journal_.write(live.session, world_.clock.monotonic(), world_.clock.wall());
 }
 
 void TraceSessions::restore_journal() {
-  const auto text = read_file(world_.journal_path, kMaxJournal);
-  if (!text) {
-    if (text.error().kind != ErrorKind::not_found) {
-      world_.log.warning("cannot read the session journal: {}", text.error().message);
-    }
-    return;
+  for (Session& session : journal_.read(world_.clock.monotonic(), world_.clock.wall())) {
+    restore(std::move(session));
   }
-  auto sessions = parse_journal(*text, world_.clock.monotonic(), world_.clock.wall());
-  if (!sessions) {
-    world_.log.warning("the session journal is unreadable, starting without sessions: {}",
-                       sessions.error().message);
-    return;
-  }
-  for (Session& session : *sessions) restore(std::move(session));
+}
+
+void TraceSessions::forget(const SessionId& id) {
+  journal_.remove(id);
+  sessions_.erase(id);
 }
 
 }  // namespace dynolog

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/process_registry.h"
+#include "daemon/session_journal.h"
 #include "daemon/trace_planner.h"
 #include "ipc/kineto_thread.h"
 #include "metrics/event.h"
@@ -32,7 +33,7 @@ class TraceSessions final : public rpc::TraceService {
     SystemRoot root;
     ProcessRegistry& registry;
     KinetoThread& kineto;
-    std::string journal_path;
+    std::string journal_directory;
     ProcessTrace::Timeouts timeouts;
     std::function<void(Event)> publish;
   };
@@ -108,8 +109,9 @@ class TraceSessions final : public rpc::TraceService {
   void end_if_done(Live& live);
   void forget_later(Live& live);
   void forget_old();
-  void write_journal();
-  void write_journal_soon();
+  void forget(const SessionId& id);
+  void write_journal(const Live& live);
+  void write_journal_soon(Live& live);
   void restore(Session session);
   void watch_restored(Live& live);
   [[nodiscard]] Live* find_for(const Caller& caller, const SessionId& id, Error& error);
@@ -124,7 +126,7 @@ class TraceSessions final : public rpc::TraceService {
   };
   std::map<Pid, Withdrawing> withdrawing_;
   std::vector<std::unique_ptr<Cancelling>> cancelling_;
-  Timer journal_timer_;
+  SessionJournal journal_;
 };
 
 }  // namespace dynolog

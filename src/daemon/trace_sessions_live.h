@@ -27,6 +27,7 @@ struct TraceSessions::Live {
   Timer expiry;    // of an uncommitted session, later of an ended one
   Timer due;       // of its traces
   Timer deadline;  // the caller's
+  Timer journal;   // a change to be written
 };
 
 // A cancel that waits for the mailbox's answers.

@@ -331,7 +331,7 @@ std::size_t TraceSessions::stage_all(Live& live) {
   }
   audit_start(live);
   // The journal first: a daemon that dies now knows what it may have handed over.
-  write_journal();
+  write_journal(live);
   std::size_t staged = 0;
   for (const auto& [pid, trace] : live.session.traces) {
     if (trace.state() != TraceState::staged) continue;

@@ -283,14 +283,7 @@ std::string encode_request(std::string_view fn, const SessionRequest& request) {
   return encode_call(fn, request);
 }
 
-Result<std::string> decode_fn(std::string_view text) {
-  const auto object = parse_object(text);
-  if (!object) return std::unexpected(object.error());
-  const auto found = (*object)->find("fn");
-  if (found == (*object)->end()) return fail(ErrorKind::invalid, "the field \"fn\" is missing");
-  if (!found->is_string()) return fail(ErrorKind::invalid, "the field \"fn\" is not a string");
-  return found->get<std::string>();
-}
+Result<std::string> decode_fn(std::string_view text) { return function_of(text); }
 Result<PrepareRequest> decode_prepare_request(std::string_view text) {
   return decode_call<PrepareRequest>(text);
 }
