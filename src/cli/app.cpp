@@ -125,6 +125,10 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode /*mode*/) const override {
     return app->get_parent() == nullptr ? list_of_commands() : "";
   }
+  std::string make_footer(const CLI::App* app) const override {
+    const std::string text = CLI::Formatter::make_footer(app);
+    return text.empty() || text.ends_with('\n') ? text : text + "\n";
+  }
   // Ranges are for error messages; help shows kind and default.
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_items_expected_max() == 0) return "";

@@ -33,6 +33,8 @@ Examples:
   dyno gputrace --no-wait --json | jq -r .session      ask, and come back later with --follow
   dyno gputrace --set ACTIVITY_TYPES=cpu_op,kernel --deadline 120
 
+With --iterations a --duration-ms is only for a process that makes no steps.
+
 --profile-memory is no addition to a trace. PyTorch 2.8 and later make a memory snapshot INSTEAD
 of one: a file PREFIX_<pid>.pickle for pytorch.org/memory_viz, of GPU memory only, so that a process
 without a GPU gives none. The other options on what is recorded are then void. The process keeps a
@@ -102,18 +104,17 @@ class GputraceCommand final : public Command {
                     ->capture_default_str()
                     ->group(group);
     app.add_option("--iterations", options_.iterations,
-                   "So many training steps instead; the duration is then only for a process that "
-                   "makes none. 0, -1: by duration")
+                   "So many training steps instead; 0, -1: by duration")
         ->check(whole_number(-1, kMost32))
         ->capture_default_str()
         ->group(group);
     app.add_option("--profile-start-iteration-roundup", options_.iteration_roundup,
-                   "With --iterations: start at a step that is a multiple of this")
+                   "Start at a step that is a multiple of this")
         ->check(whole_number(0, kMost32))
         ->capture_default_str()
         ->group(group);
     app.add_option("--profile-start-time", options_.start_time_ms,
-                   "Start at this time (ms since the epoch); 0: as soon as possible")
+                   "Start then (ms since the epoch); 0: at once")
         ->check(whole_number(0, kYear2100Ms))
         ->capture_default_str()
         ->group(group);
@@ -125,15 +126,13 @@ class GputraceCommand final : public Command {
 
   void add_content(CLI::App& app) {
     const char* group = "What is recorded, and where";
-    app.add_option("--log-file", options_.log_file,
-                   "Where the traces go: PATH.json (default: a new directory here)")
+    app.add_option("--log-file", options_.log_file, "PATH.json (default: in a new directory here)")
         ->check(not_empty())
         ->group(group);
     app.add_flag("--record-shapes", options_.record_shapes, "Shapes of operators' inputs")
         ->group(group);
     app.add_flag("--profile-memory", options_.profile_memory,
-                 "A memory snapshot (pickle) INSTEAD of a trace; needs a GPU, and leaves a thread "
-                 "spinning: see below")
+                 "A GPU memory snapshot INSTEAD of a trace: see below")
         ->group(group);
     app.add_flag("--with-stacks", options_.with_stacks, "Python call stacks")->group(group);
     app.add_flag("--with-flops", options_.with_flops, "Floating-point operations")->group(group);
