@@ -51,14 +51,16 @@ void ProcsCallerResolver::resolve_unix(const UnixPeer& peer,
 
 void ProcsCallerResolver::resolve_tcp(const TcpPeer& peer,
                                       std::function<void(Result<Caller>)> done) {
-  for_tcp_.socket_holders(peer.inode, [uid = peer.uid, done = std::move(done)](
-                                          Result<std::vector<SocketHolder>> holders) {
-    if (!holders) {
-      done(fail(ErrorKind::not_identified, "cannot tell who calls: " + holders.error().message));
-      return;
-    }
-    done(caller_from_holders(*holders, uid));
-  });
+  for_tcp_.socket_holders(
+      peer.inode, peer.uid,
+      [uid = peer.uid, done = std::move(done)](Result<std::vector<SocketHolder>> holders) {
+        if (!holders) {
+          done(
+              fail(ErrorKind::not_identified, "cannot tell who calls: " + holders.error().message));
+          return;
+        }
+        done(caller_from_holders(*holders, uid));
+      });
 }
 
 Result<Caller> caller_from_holders(const std::vector<SocketHolder>& holders, Uid socket_uid) {

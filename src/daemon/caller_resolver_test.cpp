@@ -18,7 +18,7 @@ SocketHolder holder(std::uint32_t uid, std::string container, bool host_namespac
 class CountingProcs final : public ProcsWorker {
  public:
   void facts(ProcessKey, std::function<void(Result<ProcessFacts>)>) override { ++asked; }
-  void socket_holders(std::uint32_t,
+  void socket_holders(std::uint32_t, Uid,
                       std::function<void(Result<std::vector<SocketHolder>>)> done) override {
     ++asked;
     done(std::vector{holder(0, "", true)});

@@ -14,7 +14,7 @@ class SlowProcs final : public ProcsWorker {
   void facts(ProcessKey, std::function<void(Result<ProcessFacts>)> done) override {
     asked.push_back(std::move(done));
   }
-  void socket_holders(std::uint32_t,
+  void socket_holders(std::uint32_t, Uid,
                       std::function<void(Result<std::vector<SocketHolder>>)>) override {}
   void holder_facts(Pid, std::function<void(Result<SocketHolder>)>) override {}
   std::uint64_t restarts() const override { return 0; }

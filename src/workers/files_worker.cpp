@@ -33,7 +33,7 @@ class FilesWorkerImpl final : public FilesWorker {
          .arguments = {"--worker=files"},
          .account = std::to_string(identities.front().uid.value)},
         [this](std::string_view body) { on_event(body); },
-        [this](std::string why) { end(std::move(why)); });
+        [this](Error why) { end(std::move(why.message)); });
     if (!channel) return std::unexpected(std::move(channel.error()));
     channel_ = std::move(*channel);
     add({.verb = FilesRequest::Verb::identities,

@@ -1,14 +1,11 @@
 // Facts about processes, out of /proc.
 #include "workers/process_reader.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,7 +17,6 @@
 #include "processes/identity.h"
 #include "processes/job_facts.h"
 #include "workers/proc_entry.h"
-#include "workers/procs_frames.h"
 
 namespace dynolog {
 namespace {
@@ -33,8 +29,6 @@ constexpr std::size_t kMaxMaps = 32U << 20U;
 constexpr std::size_t kMaxDescriptors = 65536;
 constexpr std::size_t kMaxPath = 4096;
 constexpr std::size_t kMaxContainer = kMaxContainerIdentity;
-// The kernel's own default limit (fs.nr_open) and some more: nobody hides a socket behind others.
-constexpr std::size_t kMaxHolderDescriptors = 1'100'000;
 constexpr std::string_view kLibrary = "/libtorch_cpu.so";
 
 constexpr std::array<std::string_view, 4> kKinetoVariables = {
@@ -166,21 +160,6 @@ bool in_namespaces_of_init(const SystemRoot& root, const ProcEntry& entry) {
   });
 }
 
-Result<SocketHolder> holder_of(const SystemRoot& root, const ProcEntry& entry, Pid pid) {
-  const auto stat = entry.stat();
-  if (!stat) return std::unexpected(stat.error());
-  const auto status = entry.status();
-  if (!status) return std::unexpected(status.error());
-  const auto cgroup = entry.read("cgroup", kMaxCgroup);
-  if (!cgroup) return std::unexpected(cgroup.error());
-  SocketHolder holder;
-  holder.key = {pid, stat->start_ticks};
-  holder.uid.value = status->uids[1];
-  holder.container = clean_text(container_of(parse_proc_pid_cgroup(*cgroup)), kMaxContainer);
-  holder.host_namespaces = in_namespaces_of_init(root, entry);
-  return holder;
-}
-
 }  // namespace
 
 Result<ProcessFacts> read_process_facts(const SystemRoot& root, const ProcessKey& key,
@@ -218,43 +197,25 @@ Result<ProcessFacts> read_process_facts(const SystemRoot& root, const ProcessKey
   return facts;
 }
 
+Result<SocketHolder> read_holder_facts(const SystemRoot& root, const ProcEntry& entry, Pid pid) {
+  const auto stat = entry.stat();
+  if (!stat) return std::unexpected(stat.error());
+  const auto status = entry.status();
+  if (!status) return std::unexpected(status.error());
+  const auto cgroup = entry.read("cgroup", kMaxCgroup);
+  if (!cgroup) return std::unexpected(cgroup.error());
+  SocketHolder holder;
+  holder.key = {pid, stat->start_ticks};
+  holder.uid.value = status->uids[1];
+  holder.container = clean_text(container_of(parse_proc_pid_cgroup(*cgroup)), kMaxContainer);
+  holder.host_namespaces = in_namespaces_of_init(root, entry);
+  return holder;
+}
+
 Result<SocketHolder> read_holder_facts(const SystemRoot& root, Pid pid) {
   const auto entry = ProcEntry::open(root, pid);
   if (!entry) return std::unexpected(entry.error());
-  return holder_of(root, *entry, pid);
-}
-
-Result<std::vector<SocketHolder>> find_socket_holders(const SystemRoot& root, std::uint32_t inode) {
-  const std::string wanted = fmt::format("socket:[{}]", inode);
-  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(root.proc.c_str()), ::closedir);
-  if (!listing) return fail_errno(errno, root.proc);
-  std::vector<SocketHolder> holders;
-  while (const dirent* listed = ::readdir(listing.get())) {
-    const auto number = parse_number<std::int32_t>(listed->d_name);
-    if (!number) continue;
-    const Pid pid{*number};
-    const auto entry = ProcEntry::open(root, pid);
-    if (!entry) continue;  // ended since
-    bool holds = false;
-    const Status looked =
-        entry->each_link("fd", kMaxHolderDescriptors, [&](std::string_view target) {
-          holds = target == wanted;
-          return !holds;
-        });
-    if (!looked && looked.error().kind == ErrorKind::exhausted) {
-      return fail(ErrorKind::exhausted,
-                  fmt::format("process {} has too many descriptors to look through", pid.value));
-    }
-    if (!holds) continue;
-    auto holder = holder_of(root, *entry, pid);
-    if (!holder && holder.error().kind == ErrorKind::not_found) continue;  // no longer holds it
-    if (!holder) return std::unexpected(std::move(holder.error()));
-    if (holders.size() == kMaxSocketHolders) {
-      return fail(ErrorKind::exhausted, "too many processes hold the socket");
-    }
-    holders.push_back(std::move(*holder));
-  }
-  return holders;
+  return read_holder_facts(root, *entry, pid);
 }
 
 }  // namespace dynolog

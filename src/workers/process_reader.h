@@ -2,13 +2,12 @@
 // runs in the procs worker only.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <vector>
 
 #include "base/error.h"
 #include "base/system_root.h"
 #include "processes/process_facts.h"
+#include "workers/proc_entry.h"
 #include "workers/procs_worker.h"
 
 namespace dynolog {
@@ -21,9 +20,8 @@ namespace dynolog {
 
 [[nodiscard]] Result<SocketHolder> read_holder_facts(const SystemRoot& root, Pid pid);
 
-// Every process that holds the socket, of those whose descriptors this process may look at (all, as
-// root). An error (exhausted) when there are too many.
-[[nodiscard]] Result<std::vector<SocketHolder>> find_socket_holders(const SystemRoot& root,
-                                                                    std::uint32_t inode);
+// The same of a process that is held already.
+[[nodiscard]] Result<SocketHolder> read_holder_facts(const SystemRoot& root, const ProcEntry& entry,
+                                                     Pid pid);
 
 }  // namespace dynolog

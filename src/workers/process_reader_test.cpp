@@ -3,14 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "base/unique_fd.h"
 #include "workers/proc_entry.h"
 
 namespace dynolog {
@@ -148,20 +145,6 @@ TEST_F(FakeProcTest, HostileSizesAreBounded) {
   EXPECT_EQ(read.torch_library, "/x/libtorch_cpu.so");
 }
 
-TEST_F(FakeProcTest, HoldersAreFoundAndJudged) {
-  link("fd/3", "socket:[4711]");
-  link("fd/4", "socket:[4712]");
-  auto holders = find_socket_holders(root_, 4711);
-  ASSERT_TRUE(holders.has_value());
-  ASSERT_EQ(holders->size(), 1U);
-  EXPECT_EQ(holders->at(0).key, (ProcessKey{Pid{100}, kStart}));
-  EXPECT_EQ(holders->at(0).uid, Uid{1001});
-  EXPECT_TRUE(holders->at(0).host_namespaces);
-  link("ns/mnt", "mnt:[1]");
-  EXPECT_FALSE(find_socket_holders(root_, 4711)->at(0).host_namespaces);
-  EXPECT_TRUE(find_socket_holders(root_, 47)->empty());
-}
-
 TEST_F(FakeProcTest, NamespacesThatCannotBeReadAreNotTheHosts) {
   fs::remove(path_ / "1/ns/user");
   EXPECT_FALSE(read_holder_facts(root_, Pid{100})->host_namespaces);
@@ -179,14 +162,6 @@ TEST(RealProc, ThisProcess) {
   EXPECT_THAT(facts->command, HasSubstr("workers_test"));
   EXPECT_EQ(facts->working_directory, fs::current_path().string());
   EXPECT_TRUE(facts->missing.empty());
-
-  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  struct stat status{};
-  ASSERT_EQ(::fstat(socket.get(), &status), 0);
-  const auto holders = find_socket_holders(root, static_cast<std::uint32_t>(status.st_ino));
-  ASSERT_TRUE(holders.has_value());
-  ASSERT_EQ(holders->size(), 1U);
-  EXPECT_EQ(holders->at(0).key, key);
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ std::string encode(const ProcsRequest& request) {
   return frame_text({{"verb", static_cast<int>(request.verb)},
                      {"pid", request.key.pid.value},
                      {"start", request.key.start_ticks},
-                     {"inode", request.inode}});
+                     {"inode", request.inode},
+                     {"uid", request.uid.value}});
 }
 
 Result<ProcsRequest> decode_procs_request(std::string_view body) {
@@ -83,6 +84,7 @@ Result<ProcsRequest> decode_procs_request(std::string_view body) {
   request.key.pid.value = members.integer<std::int32_t>("pid");
   request.key.start_ticks = members.integer<std::uint64_t>("start");
   request.inode = members.integer<std::uint32_t>("inode");
+  request.uid.value = members.integer<std::uint32_t>("uid");
   if (!members.ok()) return frame_misfit();
   return request;
 }

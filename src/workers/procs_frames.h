@@ -20,6 +20,7 @@ struct ProcsRequest {
   Verb verb = Verb::facts;
   ProcessKey key;           // facts; holder_facts: the pid
   std::uint32_t inode = 0;  // socket_holders
+  Uid uid;                  // socket_holders: the socket's
 };
 [[nodiscard]] std::string encode(const ProcsRequest& request);
 [[nodiscard]] Result<ProcsRequest> decode_procs_request(std::string_view body);

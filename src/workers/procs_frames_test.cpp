@@ -77,11 +77,12 @@ TEST(ProcsFrames, HoldersAndRequestsRoundTrip) {
   EXPECT_EQ(holders->at(1).container, "c");
   EXPECT_TRUE(holders->at(1).host_namespaces);
 
-  const auto request = decode_procs_request(
-      encode(ProcsRequest{.verb = ProcsRequest::Verb::socket_holders, .key = {}, .inode = 9}));
+  const auto request = decode_procs_request(encode(ProcsRequest{
+      .verb = ProcsRequest::Verb::socket_holders, .key = {}, .inode = 9, .uid = Uid{1000}}));
   ASSERT_TRUE(request.has_value());
   EXPECT_EQ(request->verb, ProcsRequest::Verb::socket_holders);
   EXPECT_EQ(request->inode, 9U);
+  EXPECT_EQ(request->uid, Uid{1000});
 }
 
 TEST(ProcsFrames, HostileBodiesAreErrors) {
@@ -102,7 +103,7 @@ TEST(ProcsFrames, HostileBodiesAreErrors) {
   }
   EXPECT_FALSE(decode_facts(std::string(100'000, '[')).has_value());
   EXPECT_FALSE(decode_facts(R"({"a": )" + std::string(50'000, '{')).has_value());
-  EXPECT_FALSE(decode_procs_request(R"({"verb": 77, "pid": 1, "start": 1, "inode": 1})"));
+  EXPECT_FALSE(decode_procs_request(R"({"verb": 77, "pid": 1, "start": 1, "inode": 1, "uid": 1})"));
 }
 
 TEST(ProcsFrames, TooManyHoldersAreRefused) {

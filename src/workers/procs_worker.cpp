@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -26,6 +27,8 @@ using HoldersDone = std::function<void(Result<std::vector<SocketHolder>>)>;
 struct CallerRequest {
   ProcsRequest request;
   HoldersDone done;
+
+  [[nodiscard]] Uid uid() const { return request.uid; }
 };
 
 class ProcsWorkerImpl final : public ProcsWorker {
@@ -52,13 +55,19 @@ class ProcsWorkerImpl final : public ProcsWorker {
     pump_soon();
   }
 
-  void socket_holders(std::uint32_t inode, HoldersDone done) override {
-    add_caller(
-        {{.verb = ProcsRequest::Verb::socket_holders, .key = {}, .inode = inode}, std::move(done)});
+  void socket_holders(std::uint32_t inode, Uid uid, HoldersDone done) override {
+    const auto of_user = std::ranges::count(searches_, uid, &CallerRequest::uid);
+    if (static_cast<std::size_t>(of_user) >= kMaxSearchesOfUser) {
+      return refuse<std::vector<SocketHolder>>(std::move(done));
+    }
+    add_caller(searches_,
+               {{.verb = ProcsRequest::Verb::socket_holders, .key = {}, .inode = inode, .uid = uid},
+                std::move(done)});
   }
 
   void holder_facts(Pid pid, std::function<void(Result<SocketHolder>)> done) override {
-    add_caller({{.verb = ProcsRequest::Verb::holder_facts, .key = {pid, 0}, .inode = 0},
+    add_caller(callers_,
+               {{.verb = ProcsRequest::Verb::holder_facts, .key = {pid, 0}, .inode = 0, .uid = {}},
                 [pid, done = std::move(done)](Result<std::vector<SocketHolder>> holders) {
                   if (!holders) return done(std::unexpected(std::move(holders.error())));
                   if (holders->size() != 1 || holders->front().key.pid != pid) {
@@ -73,7 +82,9 @@ class ProcsWorkerImpl final : public ProcsWorker {
  private:
   static constexpr std::size_t kMaxSameFacts = 16;
 
-  bool full() const { return facts_order_.size() + callers_.size() >= kMaxWaitingProcsRequests; }
+  bool full() const {
+    return facts_order_.size() + callers_.size() + searches_.size() >= kMaxWaitingProcsRequests;
+  }
 
   template <class T, class Done>
   void refuse(Done done) {
@@ -88,9 +99,9 @@ class ProcsWorkerImpl final : public ProcsWorker {
     });
   }
 
-  void add_caller(CallerRequest request) {
+  void add_caller(std::deque<CallerRequest>& queue, CallerRequest request) {
     if (full()) return refuse<std::vector<SocketHolder>>(std::move(request.done));
-    callers_.push_back(std::move(request));
+    queue.push_back(std::move(request));
     if (waiting_long_) fail_callers();
     pump_soon();
   }
@@ -104,11 +115,13 @@ class ProcsWorkerImpl final : public ProcsWorker {
   }
 
   void pump() {
-    if (restart_.armed() || (callers_.empty() && facts_order_.empty())) return;
+    if (restart_.armed() || (callers_.empty() && searches_.empty() && facts_order_.empty())) return;
     if (channel_ && channel_->busy()) return;
     if (!channel_ && !start()) return;
     if (!callers_.empty()) {
-      call_caller();
+      call_caller(callers_, callers_.begin());
+    } else if (!searches_.empty()) {
+      call_search();
     } else {
       call_facts();
     }
@@ -118,18 +131,30 @@ class ProcsWorkerImpl final : public ProcsWorker {
     auto channel = RequestChannel::start(
         loop_, log_, {.executable = executable_, .arguments = {"--worker=procs"}},
         [this](std::string_view body) { on_early(body); },
-        [this](std::string why) { on_end(std::move(why)); });
+        [this](const Error& why) { on_end(why); });
     if (channel) {
       channel_ = std::move(*channel);
       return true;
     }
-    on_end(std::move(channel.error().message));
+    on_end(channel.error());
     return false;
   }
 
-  void call_caller() {
-    const CallerRequest next = std::move(callers_.front());
-    callers_.pop_front();
+  // By turns: who has many searches waiting, each of which may take a second, does not keep the
+  // others waiting for more than one.
+  void call_search() {
+    const auto of_another = std::ranges::find_if(
+        searches_, [&](const CallerRequest& request) { return request.uid() != last_searched_; });
+    const auto next = of_another == searches_.end() ? searches_.begin() : of_another;
+    last_searched_ = next->uid();
+    call_caller(searches_, next);
+    others_may_be_slow_ = true;
+  }
+
+  void call_caller(std::deque<CallerRequest>& queue, std::deque<CallerRequest>::iterator which) {
+    const CallerRequest next = std::move(*which);
+    queue.erase(which);
+    others_may_be_slow_ = false;
     channel_->call(encode(next.request), kDeadline,
                    [this, done = next.done](Result<std::string_view> body) {
                      pump_soon();
@@ -146,11 +171,13 @@ class ProcsWorkerImpl final : public ProcsWorker {
     facts_order_.pop_front();
     current_facts_ = key;
     early_.reset();
-    channel_->call(encode(ProcsRequest{.verb = ProcsRequest::Verb::facts, .key = key, .inode = 0}),
-                   kDeadline, [this, key](Result<std::string_view> body) {
-                     pump_soon();
-                     finish_facts(key, facts_from(key, body));
-                   });
+    others_may_be_slow_ = false;
+    const ProcsRequest request{
+        .verb = ProcsRequest::Verb::facts, .key = key, .inode = 0, .uid = {}};
+    channel_->call(encode(request), kDeadline, [this, key](Result<std::string_view> body) {
+      pump_soon();
+      finish_facts(key, facts_from(key, body));
+    });
   }
 
   Result<ProcessFacts> facts_from(const ProcessKey& key, const Result<std::string_view>& body) {
@@ -181,15 +208,24 @@ class ProcsWorkerImpl final : public ProcsWorker {
 
   void on_early(std::string_view body) {
     auto facts = decode_facts(body);
-    if (facts && current_facts_ && facts->key == *current_facts_) early_ = std::move(*facts);
+    if (!facts || !current_facts_ || facts->key != *current_facts_) return;
+    early_ = std::move(*facts);
+    others_may_be_slow_ = true;
   }
 
-  void on_end(std::string why) {
+  void on_end(const Error& why) {
     channel_.reset();
     ++restarts_;
-    const Nanoseconds wait = back_off_.on_end(clock_.monotonic());
-    log_.warning("procs worker: {}; starting another in {} ms", why,
-                 std::chrono::duration_cast<Milliseconds>(wait).count());
+    Nanoseconds wait{};
+    // A process that hangs, as any user can make one, is not to cost the others the worker. Each
+    // takes the whole deadline, so this is not fast.
+    if (why.kind == ErrorKind::timed_out && others_may_be_slow_) {
+      log_.info("procs worker: {}; starting another", why.message);
+    } else {
+      wait = back_off_.on_end(clock_.monotonic());
+      log_.warning("procs worker: {}; starting another in {} ms", why.message,
+                   std::chrono::duration_cast<Milliseconds>(wait).count());
+    }
     waiting_long_ = wait > kCallersWait;
     restart_ = loop_.after(wait, [this] {
       waiting_long_ = false;
@@ -199,10 +235,12 @@ class ProcsWorkerImpl final : public ProcsWorker {
   }
 
   void fail_callers() {
-    for (CallerRequest& request : std::exchange(callers_, {})) {
-      post([done = std::move(request.done)] {
-        done(fail(ErrorKind::unavailable, "the procs worker keeps ending; see the daemon's log"));
-      });
+    for (auto* queue : {&callers_, &searches_}) {
+      for (CallerRequest& request : std::exchange(*queue, {})) {
+        post([done = std::move(request.done)] {
+          done(fail(ErrorKind::unavailable, "the procs worker keeps ending; see the daemon's log"));
+        });
+      }
     }
   }
 
@@ -211,11 +249,14 @@ class ProcsWorkerImpl final : public ProcsWorker {
   Log& log_;
   std::string executable_;
   std::unique_ptr<RequestChannel> channel_;
-  std::deque<CallerRequest> callers_;
+  std::deque<CallerRequest> callers_;   // holder_facts
+  std::deque<CallerRequest> searches_;  // socket_holders
+  std::optional<Uid> last_searched_;
   std::deque<ProcessKey> facts_order_;  // each is a key of facts_waiting_
   std::map<ProcessKey, std::vector<FactsDone>> facts_waiting_;
   std::optional<ProcessKey> current_facts_;
   std::optional<ProcessFacts> early_;  // of current_facts_
+  bool others_may_be_slow_ = false;    // what is read now depends on other processes
   BackOff back_off_;
   Timer restart_;
   bool waiting_long_ = false;

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
+#include "workers/holder_search.h"
 #include "workers/process_reader.h"
 #include "workers/procs_frames.h"
 #include "workers/procs_worker.h"
@@ -20,7 +22,8 @@ std::string answer(const ProcsRequest& request, const SystemRoot& root, int chan
         static_cast<void>(send_frame(channel, encode_numbered(0, encode_facts(early))));
       }));
     case ProcsRequest::Verb::socket_holders:
-      return encode_holders(find_socket_holders(root, request.inode));
+      return encode_holders(
+          find_socket_holders(root, SystemClock(), request.inode, request.uid, SearchBudget{}));
     case ProcsRequest::Verb::holder_facts: {
       auto holder = read_holder_facts(root, request.key.pid);
       if (!holder) return encode_holders(std::unexpected(std::move(holder.error())));

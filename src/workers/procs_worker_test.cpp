@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/unique_fd.h"
+#include "testing/capturing_log.h"
 #include "testing/fake_clock.h"
 #include "workers/proc_entry.h"
 
@@ -88,10 +89,11 @@ TEST_F(ProcsWorkerTest, HoldersOfASocket) {
   struct stat status{};
   ASSERT_EQ(::fstat(socket.get(), &status), 0);
   std::optional<Result<std::vector<SocketHolder>>> answer;
-  worker_->socket_holders(static_cast<std::uint32_t>(status.st_ino), [&](auto given) {
-    answer = std::move(given);
-    loop_.stop();
-  });
+  worker_->socket_holders(static_cast<std::uint32_t>(status.st_ino), Uid{::geteuid()},
+                          [&](auto given) {
+                            answer = std::move(given);
+                            loop_.stop();
+                          });
   loop_.run();
   ASSERT_TRUE(answer && answer->has_value());
   ASSERT_EQ((*answer)->size(), 1U);  // the worker's own ends are other sockets
@@ -100,6 +102,39 @@ TEST_F(ProcsWorkerTest, HoldersOfASocket) {
   const auto own = holder(own_key().pid);
   ASSERT_TRUE(own.has_value());
   EXPECT_EQ(own->key, own_key());
+}
+
+TEST_F(ProcsWorkerTest, CallersGoFirstAndSearchesByTurnsOfTheUsers) {
+  start();
+  std::string order;
+  const auto search = [&](std::uint32_t uid, char name) {
+    worker_->socket_holders(1, Uid{uid}, [&order, name](const auto&) { order += name; });
+  };
+  search(2001, 'a');
+  search(2001, 'a');
+  search(2001, 'a');
+  search(2002, 'b');
+  search(2003, 'c');
+  worker_->holder_facts(own_key().pid, [&](const Result<SocketHolder>&) { order += 'u'; });
+  worker_->facts(own_key(), [&](const Result<ProcessFacts>&) { loop_.stop(); });
+  loop_.run();
+  EXPECT_EQ(order, "uabaca");
+}
+
+TEST_F(ProcsWorkerTest, SearchesOfOneUserAreBounded) {
+  start();
+  std::vector<ErrorKind> refused;
+  const auto search = [&](Uid uid) {
+    worker_->socket_holders(1, uid, [&](const Result<std::vector<SocketHolder>>& given) {
+      if (!given) refused.push_back(given.error().kind);
+    });
+  };
+  for (std::size_t i = 0; i <= kMaxSearchesOfUser; ++i) search(Uid{2001});
+  search(Uid{2002});
+  // After the refusals, which are posted, and before the first answer.
+  loop_.post([this] { loop_.stop(); });
+  loop_.run();
+  EXPECT_EQ(refused, std::vector{ErrorKind::exhausted});
 }
 
 TEST_F(ProcsWorkerTest, EqualRequestsAreOneAndAllAreAnswered) {
@@ -144,6 +179,27 @@ TEST_F(ProcsWorkerTest, WhatCannotBlockIsKnownWhenTheRestHangs) {
   EXPECT_EQ(read->uid, Uid{77});
   ASSERT_EQ(read->missing.size(), 1U);
   EXPECT_THAT(read->missing[0], HasSubstr("in time"));
+}
+
+TEST_F(ProcsWorkerTest, WhatOthersMayHaveSlowedIsNotTheWorkersFault) {
+  CapturingLog log;
+  ::setenv("DYNOLOG_TEST_WORKER", "early", 1);
+  worker_ = ProcsWorker::make(loop_, clock_, log, DYNOLOG_WORKER_CHILD);
+  ASSERT_TRUE(facts(own_key()).has_value());
+  ErrorKind search = ErrorKind::failed;
+  worker_->socket_holders(1, Uid{2001}, [&](const Result<std::vector<SocketHolder>>& given) {
+    search = given.error().kind;
+    loop_.stop();
+  });
+  loop_.run();
+  EXPECT_EQ(search, ErrorKind::timed_out);
+  EXPECT_FALSE(log.contains(" ms"));
+  // The first end of its own is still the first one.
+  ::setenv("DYNOLOG_TEST_WORKER", "exit", 1);
+  EXPECT_FALSE(holder(own_key().pid).has_value());
+  EXPECT_FALSE(holder(own_key().pid).has_value());
+  EXPECT_TRUE(log.contains("starting another in 0 ms"));
+  EXPECT_EQ(worker_->restarts(), 4U);
 }
 
 TEST_F(ProcsWorkerTest, DyingWorkerFailsRequestsAndIsStartedAgain) {

@@ -90,7 +90,7 @@ void RequestChannel::end(ErrorKind kind, std::string why) {
     if (!*alive) return;
   }
   const OnEnd on_end = std::exchange(on_end_, nullptr);
-  on_end(std::move(why));
+  on_end({kind, std::move(why)});
 }
 
 }  // namespace dynolog

@@ -33,9 +33,9 @@ class RequestChannel {
  public:
   using OnReply = std::function<void(Result<std::string_view>)>;
   using OnEvent = std::function<void(std::string_view body)>;
-  // The worker ended, was late or broke the protocol; it is of no use any more. The request under
-  // way has failed before.
-  using OnEnd = std::function<void(std::string why)>;
+  // The worker ended, was late (timed_out) or broke the protocol; it is of no use any more. The
+  // request under way has failed before.
+  using OnEnd = std::function<void(Error why)>;
 
   [[nodiscard]] static Result<std::unique_ptr<RequestChannel>> start(EventLoop& loop, Log& log,
                                                                      const ChildOptions& options,
