@@ -75,17 +75,27 @@ std::vector<std::string> words_of(std::string_view command_line) {
   return words;
 }
 
-void read_identity(const ProcEntry& entry, const ProcPidStatus& status,
-                   std::vector<CgroupLine>& cgroup, ProcessFacts& facts) {
+// Whoever may make cgroups can make his own unreadable: the kernel refuses a path that is too long.
+// A process whose container is not known is nobody's, not the host's.
+Result<std::vector<CgroupLine>> read_cgroup(const ProcEntry& entry) {
+  const auto text = entry.read("cgroup", kMaxCgroup);
+  if (!text) return with_context(text.error(), "which container it is in");
+  if (text->size() == kMaxCgroup) {
+    return fail(ErrorKind::exhausted, "which container it is in: its list of cgroups is too long");
+  }
+  auto lines = parse_proc_pid_cgroup(*text);
+  if (lines.empty()) {
+    return fail(ErrorKind::failed, "which container it is in: its list of cgroups is empty");
+  }
+  return lines;
+}
+
+void take_identity(const ProcPidStatus& status, const std::vector<CgroupLine>& cgroup,
+                   ProcessFacts& facts) {
   // Files are made under the effective uid, so this is whose process it is.
   facts.uid.value = status.uids[1];
   facts.namespace_pid = status.namespace_pids.empty() ? status.pid : status.namespace_pids.back();
-  if (const auto text = entry.read("cgroup", kMaxCgroup)) {
-    cgroup = parse_proc_pid_cgroup(*text);
-    facts.container = clean_text(container_of(cgroup), kMaxContainer);
-  } else {
-    add_missing(facts, "cgroup", text.error());
-  }
+  facts.container = clean_text(container_of(cgroup), kMaxContainer);
 }
 
 void read_descriptors(const ProcEntry& entry, ProcessFacts& facts) {
@@ -174,12 +184,13 @@ Result<ProcessFacts> read_process_facts(const SystemRoot& root, const ProcessKey
   }
   const auto status = entry->status();
   if (!status) return std::unexpected(status.error());
+  const auto cgroup = read_cgroup(*entry);
+  if (!cgroup) return std::unexpected(cgroup.error());
 
   ProcessFacts facts;
   facts.key = key;
-  std::vector<CgroupLine> cgroup;
-  read_identity(*entry, *status, cgroup, facts);
-  facts.job = job_facts(cgroup, {}, {});
+  take_identity(*status, *cgroup, facts);
+  facts.job = job_facts(*cgroup, {}, {});
   early(facts);
 
   const std::string process_root = entry->read_link("root").value_or("/");
@@ -193,7 +204,7 @@ Result<ProcessFacts> read_process_facts(const SystemRoot& root, const ProcessKey
   const std::vector<std::string> words = read_command_line(*entry, facts);
   const Environment environment = read_environment(*entry, facts);
   read_library(*entry, process_root, facts);
-  facts.job = job_facts(cgroup, environment, words);
+  facts.job = job_facts(*cgroup, environment, words);
   return facts;
 }
 
@@ -202,12 +213,12 @@ Result<SocketHolder> read_holder_facts(const SystemRoot& root, const ProcEntry& 
   if (!stat) return std::unexpected(stat.error());
   const auto status = entry.status();
   if (!status) return std::unexpected(status.error());
-  const auto cgroup = entry.read("cgroup", kMaxCgroup);
+  const auto cgroup = read_cgroup(entry);
   if (!cgroup) return std::unexpected(cgroup.error());
   SocketHolder holder;
   holder.key = {pid, stat->start_ticks};
   holder.uid.value = status->uids[1];
-  holder.container = clean_text(container_of(parse_proc_pid_cgroup(*cgroup)), kMaxContainer);
+  holder.container = clean_text(container_of(*cgroup), kMaxContainer);
   holder.host_namespaces = in_namespaces_of_init(root, entry);
   return holder;
 }

@@ -116,6 +116,24 @@ TEST_F(FakeProcTest, WhatIsMissingIsSaidAndTheRestGoesOn) {
   EXPECT_THAT(read.missing, Contains(HasSubstr("mapped files: ")));
 }
 
+TEST_F(FakeProcTest, AProcessOfNoKnownContainerIsNotTheHosts) {
+  const auto refuses = [&] {
+    const auto read = read_process_facts(root_, {Pid{100}, kStart},
+                                         [](const ProcessFacts&) { FAIL() << "told early"; });
+    const auto holder = read_holder_facts(root_, Pid{100});
+    ASSERT_FALSE(read.has_value());
+    EXPECT_THAT(read.error().message, HasSubstr("which container it is in"));
+    ASSERT_FALSE(holder.has_value());
+    EXPECT_THAT(holder.error().message, HasSubstr("which container it is in"));
+  };
+  write(100, "cgroup", std::string(300'000, 'c'));
+  refuses();
+  write(100, "cgroup", "");
+  refuses();
+  fs::remove(path_ / "100/cgroup");
+  refuses();
+}
+
 TEST_F(FakeProcTest, GpuDevices) {
   link("fd/3", "/dev/nvidiactl");
   link("fd/4", "/dev/nvidia-uvm");
@@ -138,7 +156,6 @@ TEST_F(FakeProcTest, PathsAreAsInTheProcessesRoot) {
 TEST_F(FakeProcTest, HostileSizesAreBounded) {
   write(100, "cmdline", std::string(1'000'000, 'a'));
   write(100, "environ", std::string(3'000'000, 'b'));
-  write(100, "cgroup", std::string(300'000, 'c'));
   write(100, "maps", std::string(500'000, 'd') + "\n" + "7f-7f r 0 0 1  /x/libtorch_cpu.so\n");
   const ProcessFacts read = facts();
   EXPECT_LE(read.command.size(), 1024U);
