@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +37,16 @@ constexpr auto kEndpointPatience = std::chrono::seconds(1);
 constexpr auto kFactsPatience = std::chrono::seconds(1);
 // Of the Kineto thread's polls, so that a flood does not pile up while the loop is busy.
 constexpr std::size_t kMaxWaitingEvents = 20'000;
+
+// Each client takes two descriptors; the RPC, the workers and the files keep theirs.
+std::size_t clients_that_fit() {
+  constexpr rlim_t kOthers = 1536;
+  constexpr rlim_t kLeast = 64;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kLeast;
+  return static_cast<std::size_t>(
+      limit.rlim_cur > kOthers + 2 * kLeast ? (limit.rlim_cur - kOthers) / 2 : kLeast);
+}
 
 class WiredDaemon final : public Daemon {
  public:
@@ -165,6 +176,7 @@ class WiredDaemon final : public Daemon {
     options.abstract_endpoint = wants_abstract_endpoint();
     options.realtime = options_.kineto.realtime;
     options.directories = options_.kineto.socket_dirs;
+    options.max_clients = std::min(options.max_clients, clients_that_fit());
     if (options_.kineto.user_directories) {
       collect_user_directories();
       for (std::string& directory : run_directory_.user_directories()) {

@@ -12,8 +12,12 @@ namespace {
 bool matches_pid(const ProcessEntry& entry, const std::vector<std::int64_t>& pids) {
   const bool every = pids.empty() || (pids.size() == 1 && pids.front() == 0);
   if (every) return true;
+  // The existing daemon knows a process by the list that it sends: a launcher's pid means its
+  // children too.
   return std::any_of(pids.begin(), pids.end(), [&](std::int64_t pid) {
-    return pid == entry.key.pid.value || (entry.facts && pid == entry.facts->namespace_pid);
+    const auto& claimed = entry.claimed_pids;
+    return pid == entry.key.pid.value || (entry.facts && pid == entry.facts->namespace_pid) ||
+           std::find(claimed.begin(), claimed.end(), pid) != claimed.end();
   });
 }
 

@@ -120,6 +120,7 @@ void KinetoAnswers::on_poll(KinetoClient& client, const KinetoPoll& poll,
                       .endpoint = client.endpoint->label(),
                       .idle = poll.idle,
                       .claimed_job = poll.job,
+                      .claimed_pids = poll.pids,
                       .time = now,
                       .wall = wall,
                       .answered = false};

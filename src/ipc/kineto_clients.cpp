@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -80,6 +81,13 @@ bool KinetoClients::move(KinetoClient& client, const Datagram& datagram, KinetoE
   return true;
 }
 
+// Half of the table at most for one user: the others' processes must find room as well.
+bool KinetoClients::has_room(Uid uid) const {
+  if (uid == kRootUid) return true;
+  const auto held = of_user_.find(uid);
+  return held == of_user_.end() || held->second < std::max<std::size_t>(1, limit_ / 2);
+}
+
 UniqueFd KinetoClients::pin(Datagram& datagram) {
   if (datagram.pidfd.valid()) return std::move(datagram.pidfd);
   int error = datagram.pidfd_error;
@@ -114,10 +122,16 @@ KinetoClient* KinetoClients::admit(Datagram& datagram, KinetoEndpoint& endpoint)
     ++tally_.vanished;
     return nullptr;
   }
+  if (!has_room(identity->uid)) {
+    ++tally_.table_full;
+    return nullptr;
+  }
   client.key = {.pid = pid, .start_ticks = identity->start_ticks};
   client.uid = identity->uid;
+  client.admitted_as = identity->uid;
   client.generation = ++next_generation_ & 0x7fffffffU;
   if (!connect(client, datagram, endpoint) || !watch(client)) return nullptr;
+  ++of_user_[client.admitted_as];
   KinetoClient& admitted = clients_.try_emplace(pid, std::move(client)).first->second;
   tally_.clients.set(clients_.size());
   return &admitted;
@@ -180,6 +194,9 @@ void KinetoClients::end(Pid pid) {
   if (at == clients_.end()) return;
   KinetoClient client = std::move(at->second);
   clients_.erase(at);
+  if (const auto held = of_user_.find(client.admitted_as); --held->second == 0) {
+    of_user_.erase(held);
+  }
   tally_.clients.set(clients_.size());
   callbacks_.on_end(client);
   // A pidfd that some other descriptor still refers to would stay in the set.

@@ -31,6 +31,7 @@ struct KinetoClient {
 
   ProcessKey key;
   Uid uid;
+  Uid admitted_as;  // whose quota it counts for, whoever it becomes
   UniqueFd pidfd;
   std::uint32_t generation = 0;
   ReplySocket reply;
@@ -75,6 +76,7 @@ class KinetoClients {
   [[nodiscard]] bool may_move(KinetoClient& client) const;
   [[nodiscard]] bool move(KinetoClient& client, const Datagram& datagram, KinetoEndpoint& endpoint);
   [[nodiscard]] KinetoClient* admit(Datagram& datagram, KinetoEndpoint& endpoint);
+  [[nodiscard]] bool has_room(Uid uid) const;
   [[nodiscard]] UniqueFd pin(Datagram& datagram);
   [[nodiscard]] bool connect(KinetoClient& client, const Datagram& datagram,
                              KinetoEndpoint& endpoint);
@@ -90,6 +92,7 @@ class KinetoClients {
   Callbacks callbacks_;
   std::uint32_t next_generation_ = 0;
   std::unordered_map<Pid, KinetoClient> clients_;
+  std::unordered_map<Uid, std::size_t> of_user_;  // by the uid at the admission
 };
 
 }  // namespace dynolog

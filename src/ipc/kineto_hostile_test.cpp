@@ -294,6 +294,20 @@ TEST_F(KinetoHostileTest, FullTableAnswersThoseItKnows) {
   expect_served();
 }
 
+TEST_F(KinetoHostileTest, OneUserTakesHalfOfTheTableAtMost) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  options_.max_clients = 2;
+  Puppet first(client_options(options_));
+  Puppet second(client_options(options_));
+  start();
+  ASSERT_EQ(first.tell("uid 4321"), "ok");
+  ASSERT_EQ(second.tell("uid 4321"), "ok");
+  EXPECT_EQ(first.tell("poll"), "answered:");
+  EXPECT_EQ(second.tell("poll"), "unanswered");
+  EXPECT_EQ(thread_->counters().table_full, 1U);
+  expect_served();
+}
+
 TEST_F(KinetoHostileTest, WithoutDescriptorsKnownClientsAreServedOn) {
   Puppet known(client_options(options_));
   Puppet late(client_options(options_));

@@ -30,6 +30,7 @@ struct KinetoPolled {  // a poll was answered, or left unanswered on purpose
   std::string endpoint;  // "abstract" or the directory
   bool idle = true;
   std::int64_t claimed_job = 0;
+  std::vector<std::int32_t> claimed_pids;  // own first, then ancestors, as its namespace has them
   MonotonicTime time;
   WallTime wall;
   // false: late (> 40 ms), doubled (< 250 ms), an earlier reply is still unread, or the reply could

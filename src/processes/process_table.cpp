@@ -84,6 +84,7 @@ ProcessTable::PollResult ProcessTable::on_poll(const PollSeen& poll) {
   entry.uid = poll.uid;
   entry.endpoint = poll.endpoint;
   entry.claimed_job = poll.claimed_job;
+  entry.claimed_pids = poll.claimed_pids;
   entry.last_poll = std::max(entry.last_poll, poll.time);
   entry.last_poll_wall = poll.wall;
   entry.last_idle = poll.idle;

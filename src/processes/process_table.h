@@ -23,6 +23,7 @@ struct ProcessEntry {
   Uid uid;
   std::string endpoint;  // "abstract" or the socket directory
   std::int64_t claimed_job = 0;
+  std::vector<std::int32_t> claimed_pids;  // own and ancestors, as the process itself counts
   MonotonicTime first_seen;
   MonotonicTime last_poll;
   WallTime last_poll_wall;
@@ -41,6 +42,7 @@ struct PollSeen {
   std::string endpoint;
   bool idle = true;
   std::int64_t claimed_job = 0;
+  std::vector<std::int32_t> claimed_pids;
   MonotonicTime time;
   WallTime wall;
 };
