@@ -54,6 +54,26 @@ std::string_view state_name(ProcessState state) {
   return "";
 }
 
+// A directory stays, so who it is for has to be sure, and one user must not get thousands.
+Status may_have_directory(const Caller& caller) {
+  if (caller.via != "unix") {
+    return fail(ErrorKind::denied,
+                "a socket directory is only given to callers on the daemon's unix socket: run "
+                "`dyno env` on this host without --host and --port");
+  }
+  if (!caller.tenant.container.empty()) {
+    return fail(ErrorKind::denied,
+                "a process in a container cannot have a directory on the host: mount one into the "
+                "container and name it with --kineto_socket_dir");
+  }
+  if (caller.in_foreign_user_namespace) {
+    return fail(ErrorKind::denied,
+                "a process in another user's user namespace cannot have a directory on the host: "
+                "run `dyno env` outside");
+  }
+  return {};
+}
+
 }  // namespace
 
 ProcessRegistry::ProcessRegistry(World world)
@@ -65,6 +85,7 @@ bool ProcessRegistry::on_polled(const KinetoPolled& polled) {
                                       .endpoint = polled.endpoint,
                                       .idle = polled.idle,
                                       .claimed_job = polled.claimed_job,
+                                      .claimed_pids = polled.claimed_pids,
                                       .time = polled.time,
                                       .wall = polled.wall});
   if (result.first) read_facts(polled.key);
@@ -213,10 +234,8 @@ rpc::ListProcessesReply ProcessRegistry::list(const Caller& caller) {
 
 void ProcessRegistry::socket_directory(const Caller& caller,
                                        rpc::Done<rpc::SocketDirectoryReply> done) {
-  if (!caller.tenant.container.empty()) {
-    done(fail(ErrorKind::denied,
-              "a process in a container cannot have a directory on the host: mount one into the "
-              "container and name it with --kineto_socket_dir"));
+  if (auto allowed = may_have_directory(caller); !allowed) {
+    done(std::unexpected(std::move(allowed.error())));
     return;
   }
   auto path = world_.run_directory.make_user_directory(caller.tenant.uid);

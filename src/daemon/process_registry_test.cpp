@@ -1,7 +1,9 @@
 // Who waits for whose facts, and how long.
 #include "daemon/process_registry.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <vector>
 
@@ -44,11 +46,13 @@ class ProcessRegistryTest : public testing::Test {
                             .patience = patience});
   }
   KinetoPolled poll(std::int32_t pid) {
-    return {.key = {Pid{pid}, 1},
-            .uid = Uid{1000},
-            .endpoint = "abstract",
-            .time = clock_.monotonic(),
-            .wall = clock_.wall()};
+    KinetoPolled polled;
+    polled.key = {Pid{pid}, 1};
+    polled.uid = Uid{1000};
+    polled.endpoint = "abstract";
+    polled.time = clock_.monotonic();
+    polled.wall = clock_.wall();
+    return polled;
   }
 
   EventLoop loop_;
@@ -88,6 +92,29 @@ TEST_F(ProcessRegistryTest, FactsEndTheWaitAndThePatience) {
   EXPECT_EQ(calls, 1);
   registered.when_known({{Pid{5}, 1}}, [&] { ++calls; });
   EXPECT_EQ(calls, 2) << "nothing is open any more";
+}
+
+TEST_F(ProcessRegistryTest, SocketDirectoriesAreForCallersThatAreSurelyThemselves) {
+  ASSERT_TRUE(run_directory_);
+  auto registered = registry(Nanoseconds(0));
+  const auto refused = [&](const Caller& caller) {
+    std::string sentence;
+    registered.socket_directory(caller, [&](const Result<rpc::SocketDirectoryReply>& reply) {
+      if (!reply && reply.error().kind == ErrorKind::denied) sentence = reply.error().message;
+    });
+    return sentence;
+  };
+  Caller caller;
+  caller.tenant.uid = Uid{::geteuid()};
+  caller.via = "tcp";
+  EXPECT_THAT(refused(caller), testing::HasSubstr("unix socket"));
+  caller.via = "unix";
+  caller.tenant.container = "abc";
+  EXPECT_THAT(refused(caller), testing::HasSubstr("container"));
+  caller.tenant.container.clear();
+  caller.in_foreign_user_namespace = true;
+  EXPECT_THAT(refused(caller), testing::HasSubstr("user namespace"));
+  EXPECT_TRUE(run_directory_->user_directories().empty());
 }
 
 }  // namespace

@@ -1,14 +1,20 @@
 // The run directory: whose it must be, its lock, and the users' directories.
 #include "daemon/run_directory.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
+#include "base/unique_fd.h"
 #include "daemon/users.h"
 
 namespace dynolog {
@@ -73,6 +79,78 @@ TEST_F(RunDirectoryTest, UserDirectoriesBelongToTheirUsers) {
   EXPECT_EQ(info.st_mode & 07777U, 0700U);
   EXPECT_TRUE(run->make_user_directory(Uid{1234})) << "the second time it is found";
   EXPECT_THAT(run->user_directories(), ::testing::ElementsAre(*made));
+}
+
+TEST_F(RunDirectoryTest, ThereIsAnEndToUserDirectories) {
+  auto run = RunDirectory::open(parent_ + "/run", false, 2);
+  ASSERT_TRUE(run);
+  const Uid own{::geteuid()};
+  ASSERT_TRUE(run->make_user_directory(own));
+  std::filesystem::create_directory(parent_ + "/run/u/123456");
+  const auto refused = run->make_user_directory(Uid{own.value + 1});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::exhausted);
+  EXPECT_TRUE(run->make_user_directory(own)) << "who has one keeps it";
+}
+
+class CollectedDirectoriesTest : public RunDirectoryTest {
+ protected:
+  CollectedDirectoriesTest() {
+    root_.proc = parent_ + "/proc";
+    std::filesystem::create_directories(root_.proc + "/7");
+    std::ofstream(root_.proc + "/7/status") << "Name:\tjob\nState:\tS (sleeping)\nPid:\t7\n"
+                                               "PPid:\t1\nUid:\t101\t101\t101\t101\n"
+                                               "Gid:\t101\t101\t101\t101\nGroups:\t\n";
+  }
+  // With what lies in it; as if nobody had touched it since 1970.
+  std::string add(const std::string& uid, const std::string& socket, const std::string& file) {
+    const std::string path = parent_ + "/run/u/" + uid;
+    std::filesystem::create_directories(path);
+    if (!socket.empty()) {
+      const UniqueFd bound(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+      sockaddr_un address{};
+      address.sun_family = AF_UNIX;
+      std::snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", path.c_str(),
+                    socket.c_str());
+      EXPECT_EQ(::bind(bound.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    }
+    if (!file.empty()) std::ofstream(path + "/" + file) << "x";
+    const timespec long_ago[2] = {};
+    EXPECT_EQ(::utimensat(AT_FDCWD, path.c_str(), long_ago, 0), 0);
+    return path;
+  }
+
+  SystemRoot root_;
+};
+
+TEST_F(CollectedDirectoriesTest, OnlyWhatNobodyUsesGoes) {
+  auto run = RunDirectory::open(parent_ + "/run", false);
+  ASSERT_TRUE(run);
+  const auto left = add("100", "dynolog", "");
+  const auto empty = add("102", "", "");
+  const std::vector<std::string> kept = {
+      add("101", "dynolog", ""),           // a process of that user
+      add("103", "dynolog", "dynolog.2"),  // something else in it
+      add("104", "trainer", ""),           // another socket
+      add("105", "", "dynolog"),           // no socket
+  };
+  const WallTime touched{};
+  EXPECT_EQ(run->collect_user_directories(root_, touched + kUnusedFor / 2), 0U);
+  EXPECT_EQ(run->collect_user_directories(root_, touched + kUnusedFor), 2U);
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_FALSE(std::filesystem::exists(empty));
+  for (const std::string& path : kept) EXPECT_TRUE(std::filesystem::exists(path)) << path;
+  EXPECT_TRUE(std::filesystem::exists(parent_ + "/run/u/101/dynolog"));
+}
+
+TEST_F(CollectedDirectoriesTest, NothingGoesWhereProcessesCannotBeRead) {
+  auto run = RunDirectory::open(parent_ + "/run", false);
+  ASSERT_TRUE(run);
+  add("100", "dynolog", "");
+  std::ofstream(root_.proc + "/7/status") << "unreadable";
+  EXPECT_EQ(run->collect_user_directories(root_, WallTime() + kUnusedFor), 0U);
+  root_.proc += "/none";
+  EXPECT_EQ(run->collect_user_directories(root_, WallTime() + kUnusedFor), 0U);
 }
 
 TEST(DefaultRunDirectory, DanglingXdgRuntimeDirFallsBackToTmp) {
