@@ -18,7 +18,7 @@
 #include "ipc/kineto_tally.h"
 #include "ipc/kineto_thread.h"
 #include "ipc/realtime.h"
-#include "ipc/receive_watchdog.h"
+#include "net/receive_watchdog.h"
 
 namespace dynolog {
 
