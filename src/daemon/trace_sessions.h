@@ -79,6 +79,8 @@ class TraceSessions final : public rpc::TraceService {
   [[nodiscard]] Status check_start(const rpc::TraceSpec& spec) const;
   void prepare_known(const Caller& caller, const Selection& selection, TraceOptions options,
                      rpc::Done<rpc::PrepareReply> done);
+  void legacy_known(const Caller& caller, rpc::LegacyTraceRequest request,
+                    rpc::Done<rpc::LegacyTraceReply> done);
   [[nodiscard]] std::string under_way(const Caller& caller, Pid pid) const;
   [[nodiscard]] Status may_plan(const Caller& caller);
   void plan(const Caller& caller, std::vector<ProcessKey> chosen, TracePlanner::Build build,

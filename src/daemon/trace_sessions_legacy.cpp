@@ -44,57 +44,58 @@ void TraceSessions::legacy_trace(const Caller& caller, rpc::LegacyTraceRequest r
     done(std::unexpected(checked.error()));
     return;
   }
-  std::vector<ProcessKey> keys;
-  // Others' processes may take their time to become known.
-  for (const ProcessEntry* entry : world_.registry.table().all()) {
-    if (caller.host_root || entry->uid == caller.tenant.uid) keys.push_back(entry->key);
+  world_.registry.when_known(
+      keys_for(caller, world_.registry.table()),
+      [this, caller, request = std::move(request), done = std::move(done)]() mutable {
+        legacy_known(caller, std::move(request), std::move(done));
+      });
+}
+
+void TraceSessions::legacy_known(const Caller& caller, rpc::LegacyTraceRequest request,
+                                 rpc::Done<rpc::LegacyTraceReply> done) {
+  // Again: any number may have waited for the facts.
+  if (auto may = may_plan(caller); !may) {
+    done(std::unexpected(std::move(may.error())));
+    return;
   }
-  world_.registry.when_known(keys, [this, caller, request = std::move(request),
-                                    done = std::move(done)]() mutable {
-    // Again: any number may have waited for the facts.
-    if (auto still_may = may_plan(caller); !still_may) {
-      done(std::unexpected(std::move(still_may.error())));
-      return;
+  rpc::LegacyTraceReply reply;
+  std::vector<ProcessKey> chosen;
+  const MonotonicTime now = world_.clock.monotonic();
+  for (const ProcessEntry* entry : world_.registry.table().all()) {
+    if (!may_reach(caller, *entry)) continue;
+    if (!matches_job(*entry, request.job_id) || !matches_pid(*entry, request.pids)) continue;
+    reply.processes_matched.push_back(reported_pid(*entry));
+    const bool busy =
+        active_.contains(entry->key.pid) || dynolog::state_of(*entry, now) == ProcessState::busy;
+    if (busy) {
+      ++reply.activity_profilers_busy;
+    } else if (std::ssize(chosen) < request.process_limit) {
+      chosen.push_back(entry->key);
     }
-    rpc::LegacyTraceReply reply;
-    std::vector<ProcessKey> chosen;
-    const MonotonicTime now = world_.clock.monotonic();
-    for (const ProcessEntry* entry : world_.registry.table().all()) {
-      if (!may_reach(caller, *entry)) continue;
-      if (!matches_job(*entry, request.job_id) || !matches_pid(*entry, request.pids)) continue;
-      reply.processes_matched.push_back(reported_pid(*entry));
-      const bool busy =
-          active_.contains(entry->key.pid) || dynolog::state_of(*entry, now) == ProcessState::busy;
-      if (busy) {
-        ++reply.activity_profilers_busy;
-      } else if (std::ssize(chosen) < request.process_limit) {
-        chosen.push_back(entry->key);
-      }
-    }
-    if (chosen.empty()) {
-      done(std::move(reply));
-      return;
-    }
-    plan(
-        caller, std::move(chosen),
-        [config = std::move(request.config)](const ProcessFacts& facts, const TorchFacts& torch,
-                                             std::string trace_id, std::string_view) {
-          return check_trace_config(config, facts, torch, std::move(trace_id));
-        },
-        [this, reply = std::move(reply), done = std::move(done)](Live& live, Plan ready) mutable {
-          for (const PlanItem& item : ready.items) {
-            const ProcessEntry* entry = world_.registry.table().find(item.key.pid);
-            if (!item.problem.empty()) {
-              world_.log.warning("process {} is not traced: {}", item.key.pid.value, item.problem);
-            } else if (entry != nullptr) {
-              reply.activity_profilers_triggered.push_back(reported_pid(*entry));
-            }
+  }
+  if (chosen.empty()) {
+    done(std::move(reply));
+    return;
+  }
+  plan(
+      caller, std::move(chosen),
+      [config = std::move(request.config)](const ProcessFacts& facts, const TorchFacts& torch,
+                                           std::string trace_id, std::string_view) {
+        return check_trace_config(config, facts, torch, std::move(trace_id));
+      },
+      [this, reply = std::move(reply), done = std::move(done)](Live& live, Plan ready) mutable {
+        for (const PlanItem& item : ready.items) {
+          const ProcessEntry* entry = world_.registry.table().find(item.key.pid);
+          if (!item.problem.empty()) {
+            world_.log.warning("process {} is not traced: {}", item.key.pid.value, item.problem);
+          } else if (entry != nullptr) {
+            reply.activity_profilers_triggered.push_back(reported_pid(*entry));
           }
-          live.plan = std::move(ready);
-          stage_all(live);
-          done(std::move(reply));
-        });
-  });
+        }
+        live.plan = std::move(ready);
+        stage_all(live);
+        done(std::move(reply));
+      });
 }
 
 }  // namespace dynolog

@@ -58,6 +58,9 @@ class TraceSessions::Follower final : public Following {
   return request.memory_snapshot ? FilesWorker::Expect::snapshot : FilesWorker::Expect::trace;
 }
 
+// Whose facts a caller's request has to wait for: others' processes may take their time.
+[[nodiscard]] std::vector<ProcessKey> keys_for(const Caller& caller, const ProcessTable& table);
+
 [[nodiscard]] rpc::TraceUpdate to_update(const ProcessTrace& trace, std::optional<int> rank);
 
 }  // namespace dynolog

@@ -38,15 +38,6 @@ TraceOptions to_options(const rpc::TraceSpec& spec) {
           .set = spec.set};
 }
 
-// Others' processes may take their time to become known.
-std::vector<ProcessKey> keys_for(const Caller& caller, const ProcessTable& table) {
-  std::vector<ProcessKey> keys;
-  for (const ProcessEntry* entry : table.all()) {
-    if (caller.host_root || entry->uid == caller.tenant.uid) keys.push_back(entry->key);
-  }
-  return keys;
-}
-
 bool same_job(const ProcessEntry& one, const ProcessEntry& other) {
   return one.uid == other.uid && one.facts->container == other.facts->container &&
          one.facts->job.job == other.facts->job.job;
@@ -81,6 +72,15 @@ std::optional<Error> refused_as_a_whole(const std::vector<PlanItem>& items) {
 }
 
 }  // namespace
+
+// Others' processes may take their time to become known.
+std::vector<ProcessKey> keys_for(const Caller& caller, const ProcessTable& table) {
+  std::vector<ProcessKey> keys;
+  for (const ProcessEntry* entry : table.all()) {
+    if (caller.host_root || entry->uid == caller.tenant.uid) keys.push_back(entry->key);
+  }
+  return keys;
+}
 
 // Every session costs memory and, while it is open, a worker for each tenant.
 Status TraceSessions::may_plan(const Caller& caller) {

@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items):
 
 
 def _closing(make):
-    """A factory whose products are closed in reverse order; the first error is raised at the end."""
+    """A factory whose products are closed in reverse order; the first error is raised last."""
     made = []
 
     def create(*arguments, **options):

@@ -33,7 +33,7 @@ def test_json_lines(daemon, scratch):
     times = [datetime.datetime.fromisoformat(line["time"].replace("Z", "+00:00"))
              for line in lines]
     assert all(t.utcoffset() == datetime.timedelta(0) for t in times)
-    # The first tick is at once; the others are on whole seconds, or as soon after as they could run.
+    # The first tick is at once; the others are on whole seconds, or as soon after as could be.
     assert all(t.microsecond < 300_000 for t in times[1:]), list(map(str, times))
     assert len(set(times)) == len(times)
     last = lines[-1]
@@ -81,7 +81,8 @@ def test_check_config(scratch):
 
 
 def test_print_config_round_trip(scratch):
-    flags = ["--port=4321", "--kineto_socket_dir=/tmp,/var/tmp", "--use_JSON", "--norpc_loopback_root",
+    flags = ["--port=4321", "--kineto_socket_dir=/tmp,/var/tmp", "--use_JSON",
+             "--norpc_loopback_root",
              "--log_level=warning"]
     first = dynolog("--print_config", *flags)
     assert first.returncode == 0, first

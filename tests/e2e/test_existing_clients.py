@@ -70,8 +70,10 @@ def test_no_process_matches(main_port, scratch):
 
 
 @pytest.mark.parametrize("line", ["UNKNOWN_KEY=1", "ACTIVITIES_DURATION_MSECS=x",
-                                  "ACTIVITIES_DURATION_MSECS=-5", "ACTIVITIES_LOG_FILE=/tmp/a=b.json",
-                                  "ACTIVITIES_LOG_FILE=/tmp/a#b.json", "ACTIVITY_TYPES=no_such_type",
+                                  "ACTIVITIES_DURATION_MSECS=-5",
+                                   "ACTIVITIES_LOG_FILE=/tmp/a=b.json",
+                                  "ACTIVITIES_LOG_FILE=/tmp/a#b.json",
+                                   "ACTIVITY_TYPES=no_such_type",
                                   "no equals sign"])
 def test_configuration_that_kineto_would_drop_is_refused(main, main_port, line):
     daemon, job = main

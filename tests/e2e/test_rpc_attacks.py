@@ -1,4 +1,4 @@
-"""Hostile and broken RPC clients: a bounded answer or a closed connection, everybody else served."""
+"""Hostile and broken RPC clients: a bounded answer or a closed connection, others served."""
 
 import json
 import os

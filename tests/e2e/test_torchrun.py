@@ -23,7 +23,8 @@ def ranks(hall, main_daemon):
         def four_and_launcher():
             assert job.process.poll() is None, job.output()
             rows = [r for r in main_daemon.processes()
-                    if r.get("rank") is not None and r.get("world_size") == 4 and r["state"] == "idle"]
+                    if r.get("rank") is not None and r.get("world_size") == 4
+                     and r["state"] == "idle"]
             launcher = main_daemon.process_of(job.pid)
             known = all(r.get("torch_version") for r in rows)
             return rows if len(rows) == 4 and known and launcher and launcher["launcher"] else None

@@ -1,1 +1,1 @@
-"""What the end-to-end tests stand on: the real programs, real PyTorch jobs, raw protocol clients."""
+"""What the end-to-end tests stand on: the real programs, PyTorch jobs, raw protocol clients."""

@@ -24,7 +24,7 @@ class NetworkNamespace:
 
 
 def own_pids_and_network(command):
-    """The command as pid 1 of a pid namespace and with a network of its own; ends with its parent."""
+    """The command as pid 1 of a pid namespace, with a network of its own; ends with its parent."""
     return ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "--", *command]
 
 

@@ -57,7 +57,8 @@ def conformance_client():
 def venv():
     """The virtual environment with PyTorch, or None."""
     named = os.environ.get("DYNOLOG_VENV")
-    candidates = [pathlib.Path(named)] if named else [REPOSITORY / ".venv", pathlib.Path(sys.prefix)]
+    own = REPOSITORY / ".venv"
+    candidates = [pathlib.Path(named)] if named else [own, pathlib.Path(sys.prefix)]
     for path in candidates:
         if (path / "bin/python").exists() and list(path.glob("lib/python3*/site-packages/torch")):
             return path

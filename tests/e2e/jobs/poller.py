@@ -1,4 +1,4 @@
-"""A process that speaks Kineto's datagrams as it is told on standard input, one JSON line a reply."""
+"""A process that speaks Kineto's datagrams as standard input tells it, one JSON line a reply."""
 
 import ctypes
 import json

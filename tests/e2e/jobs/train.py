@@ -1,4 +1,4 @@
-"""A small training job. Its standard input takes: `profile`, `unprofile`, `exit`; its end ends it."""
+"""A small training job. Its input takes: `profile`, `unprofile`, `exit`; its end ends the job."""
 
 import argparse
 import select
