@@ -131,33 +131,35 @@ def abstract_rebind(daemon, log_file):
     say(other=receive(other), thief=receive(thief, 0))
 
 
+def burst_client(directory, start):
+    """One process of the burst: the number of the poll that was answered, or 0."""
+    path = os.path.join(directory, f"dynoconfigclient{os.urandom(6).hex()}")
+    endpoint = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    endpoint.bind(path)
+    os.read(start, 1)
+    for poll in range(1, 13):
+        endpoint.sendto(request(os.getpid()), os.path.join(directory, "dynolog"))
+        readable, _, _ = select.select([endpoint], [], [], 1)
+        if readable and len(endpoint.recv(1 << 20)) == 40:
+            break
+    else:
+        poll = 0
+    os.unlink(path)
+    return poll
+
+
 def burst(directory, count):
     """All at once; who is not answered in a second asks again, as a real client would."""
-    waiting = {}
-    paths = []
+    start, starter = os.pipe()
+    children = []
     for _ in range(count):
-        endpoint = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        paths.append(os.path.join(directory, f"dynoconfigclient{os.urandom(6).hex()}"))
-        endpoint.bind(paths[-1])
-        waiting[endpoint.fileno()] = endpoint
-    answered = []
-    while waiting and len(answered) < 12:
-        for endpoint in waiting.values():
-            endpoint.sendto(request(os.getpid()), os.path.join(directory, "dynolog"))
-        end = time.monotonic() + 1
-        poll = select.poll()
-        for number in waiting:
-            poll.register(number, select.POLLIN)
-        answered.append(0)
-        while waiting and (left := end - time.monotonic()) > 0:
-            for number, _ in poll.poll(left * 1000):
-                poll.unregister(number)
-                endpoint = waiting.pop(number)
-                answered[-1] += len(endpoint.recv(1 << 20)) == 40
-                endpoint.close()
-    for path in paths:
-        os.unlink(path)
-    say(answered=answered)
+        children.append(os.fork())
+        if children[-1] == 0:
+            os.close(starter)
+            os._exit(burst_client(directory, start))
+    os.close(starter)
+    polls = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    say(answered=[polls.count(number) for number in range(1, 13)])
 
 
 if sys.argv[1] == "abstract-rebind":
