@@ -452,15 +452,16 @@ TEST_F(DynoTest, AnEmptyDirectoryIsTakenAwayWhenNothingMayComeAnyMore) {
   const std::string list = encode(rpc::ListProcessesReply{{own}});
   rpc::PrepareReply plan = a_plan();
   plan.planned.pop_back();
-  const auto ends = [&](const std::string& state, const std::string& sentence) {
+  const auto ends = [&](const std::string& state, const std::string& sentence, bool may_write) {
     rpc::TraceUpdate end = update(100, 0, state);
     end.ended = true;
     end.sentence = sentence;
+    end.may_still_write = may_write;
     return answers({list, encode(plan), encode(rpc::CommitReply{"abcd", 1}), frame({end}, true)});
   };
-  daemon({ends("busy", "busy: its own profiler"),
-          ends("timed_out", "the deadline passed before the process asked for it"),
-          ends("timed_out", "the deadline passed while it was tracing; it may yet write")});
+  daemon({ends("busy", "busy: its own profiler", false),
+          ends("timed_out", "the deadline passed before the process asked for it", false),
+          ends("timed_out", "the deadline passed while it was tracing; it may yet write", true)});
   EXPECT_EQ(dyno(here({"gputrace"})), 4);
   EXPECT_TRUE(directories().empty());
   EXPECT_EQ(dyno(here({"gputrace", "--deadline", "1"})), 4);

@@ -65,12 +65,7 @@ void apply(const rpc::CancelReply& reply, TraceOutcome& outcome) {
 }  // namespace
 
 bool may_still_write(const rpc::TraceUpdate& update) {
-  if (!update.ended) return true;
-  // The daemon's words for what was never handed over.
-  if (update.state == "timed_out")
-    return !update.sentence.contains("before the process asked") &&
-           !update.sentence.starts_with("expired");
-  return update.state == "rejected" && !update.sentence.starts_with("not handed over");
+  return !update.ended || update.may_still_write;
 }
 
 CallResult<rpc::CancelReply> cancel_session(Client& client, const std::string& session,

@@ -17,6 +17,7 @@ constexpr std::array kKinetoCounters = {
     std::pair{std::string_view("kineto_with_descriptors"), &KinetoCounters::with_descriptors},
     std::pair{std::string_view("kineto_late"), &KinetoCounters::late},
     std::pair{std::string_view("kineto_doubled"), &KinetoCounters::doubled},
+    std::pair{std::string_view("kineto_moved_too_often"), &KinetoCounters::moved_too_often},
     std::pair{std::string_view("kineto_behind"), &KinetoCounters::behind},
     std::pair{std::string_view("kineto_bad_sender"), &KinetoCounters::bad_sender},
     std::pair{std::string_view("kineto_reply_failed"), &KinetoCounters::reply_failed},

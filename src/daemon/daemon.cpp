@@ -272,8 +272,12 @@ class WiredDaemon final : public Daemon {
     status_.set("kineto:realtime", event.realtime ? "ok" : "degraded", event.sentence);
   }
   void on(const KinetoEndpointState& event) {
-    endpoint_problems_[event.endpoint] = event.up ? "" : event.problem;
-    show_endpoint(event);
+    const std::string problem = event.up ? "" : event.problem;
+    const auto [known, first] = endpoint_problems_.try_emplace(event.endpoint);
+    // Users can have it looked at as often as they like: only news is shown.
+    const bool news = first || known->second != problem;
+    known->second = problem;
+    if (news) show_endpoint(event);
     const auto waiting = endpoint_waiters_.extract(event.endpoint);
     if (!waiting.empty()) answer_endpoint_waiters(event.endpoint, waiting.mapped());
   }
@@ -313,11 +317,7 @@ class WiredDaemon final : public Daemon {
   }
 
   void add_socket_directory(std::string directory, std::function<void(Status)> done) {
-    const auto known = endpoint_problems_.find(directory);
-    if (known != endpoint_problems_.end() && known->second.empty()) {
-      done({});
-      return;
-    }
+    // Also where it was up: what lies there may be another's by now, and the thread looks anew.
     endpoint_waiters_[directory].push_back(std::move(done));
     endpoint_patience_[directory] = loop_.after(kEndpointPatience, [this, directory] {
       const auto waiting = endpoint_waiters_.extract(directory);

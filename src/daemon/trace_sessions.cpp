@@ -27,6 +27,7 @@ rpc::TraceUpdate to_update(const ProcessTrace& trace, std::optional<int> rank) {
   update.sentence = trace.sentence();
   update.trace_id = trace.request().trace_id;
   update.ended = is_end(trace.state());
+  update.may_still_write = trace.may_still_write();
   if (trace.state() != TraceState::written) return update;
   const FileCheck& check = trace.check();
   update.file = trace.request().file;

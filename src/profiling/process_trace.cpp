@@ -240,6 +240,11 @@ bool ProcessTrace::on_time(MonotonicTime now) {
 
 bool ProcessTrace::beyond_recall() const { return open() && handed_over_at_.has_value(); }
 
+bool ProcessTrace::may_still_write() const {
+  const bool given_up = state_ == TraceState::timed_out || state_ == TraceState::rejected;
+  return handed_over_at_.has_value() && (open() || given_up);
+}
+
 bool ProcessTrace::enter(TraceState state, std::string sentence) {
   const bool changed = state != state_;
   state_ = state;

@@ -96,6 +96,8 @@ class ProcessTrace {
   [[nodiscard]] const FileCheck& check() const { return check_; }
   // Handed over and not at an end: it cannot be recalled.
   [[nodiscard]] bool beyond_recall() const;
+  // Its file may yet appear: it was handed over and is under way, or was given up on.
+  [[nodiscard]] bool may_still_write() const;
 
   // For the journal: everything but the request, as one versioned record of plain values. Times are
   // wall times there, since a restarted daemon may live on after a reboot.

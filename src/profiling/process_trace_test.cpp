@@ -367,10 +367,12 @@ TEST_F(TraceTest, Cancelling) {
 TEST_F(TraceTest, TheDeadline) {
   EXPECT_TRUE(trace_.on_deadline(at(1)));
   expect_end(TraceState::timed_out, "before the process asked");
+  EXPECT_FALSE(trace_.may_still_write());
   use(duration_request());
   fetched(10, 11.2);
   EXPECT_TRUE(trace_.on_deadline(at(11)));
   expect_end(TraceState::timed_out, "may yet write /tmp/t_42.json");
+  EXPECT_TRUE(trace_.may_still_write());
 }
 
 TEST_F(TraceTest, NewsOfAFileBeforeTheHandOverIsOfAnother) {

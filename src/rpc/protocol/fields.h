@@ -169,6 +169,7 @@ void visit_fields(V& visit, Like<TraceUpdate> auto& s) {
   visit("whole", s.whole);
   visit("ours", s.ours);
   visit("problem", s.problem);
+  visit("may_still_write", s.may_still_write);
 }
 
 template <class V>

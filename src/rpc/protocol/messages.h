@@ -168,6 +168,8 @@ struct TraceUpdate {
   bool whole = false;
   bool ours = false;
   std::string problem;  // of the check
+  // The process was handed the configuration, and may write the file although this has ended.
+  bool may_still_write = false;
 };
 struct FollowFrame {
   std::string session;
