@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)parse_proc_pid_stat(text);
   const std::vector<CgroupLine> cgroup = parse_proc_pid_cgroup(text);
   const std::string container = container_of(cgroup);
-  require(is_clean(container) && container.size() <= 256);
+  require(is_clean(container) && container.size() <= kMaxContainerIdentity);
   const Environment environment = parse_environ(text, job_environment_variables());
   for (const auto& [name, value] : environment) require(is_clean(value));
   std::vector<std::string> words;
