@@ -31,7 +31,7 @@ struct StackLimit : std::bad_alloc {};
 // RapidJSON's allocator concept, with a limit.
 class BoundedAllocator {
  public:
-  static constexpr bool kNeedFree = true;
+  [[maybe_unused]] static constexpr bool kNeedFree = true;
   void* Malloc(std::size_t size) { return Realloc(nullptr, 0, size); }
   void* Realloc(void* old, std::size_t /*old_size*/, std::size_t size) {
     if (size == 0) {
