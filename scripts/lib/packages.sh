@@ -20,7 +20,7 @@ packages_for() {
       ;;
     unit) echo libgtest-dev libgmock-dev python3 procps ;;
     python) echo python3 python3-venv ca-certificates ;;
-    e2e) echo iproute2 procps util-linux ;;
+    e2e) echo curl iproute2 procps util-linux ;;
     format) echo clang-format-19 ;;
     lint) echo clang-tidy-19 ;;
     fuzz) echo clang-19 libclang-rt-19-dev ;;
