@@ -156,7 +156,12 @@ class WiredDaemon final : public Daemon {
   }
 
   [[nodiscard]] bool wants_abstract_endpoint() {
-    if (options_.kineto.abstract_endpoint) return *options_.kineto.abstract_endpoint;
+    if (options_.kineto.abstract_endpoint) {
+      if (!*options_.kineto.abstract_endpoint) {
+        status_.set("kineto:abstract", "off", "by --noenable_ipc_monitor");
+      }
+      return *options_.kineto.abstract_endpoint;
+    }
     if (world_.system_mode || !world_.system_daemon_installed) return true;
     status_.set("kineto:abstract", "off",
                 "a system daemon is installed: jobs find this one by `dyno env`, or start it with "

@@ -92,7 +92,7 @@ class TraceSessions final : public rpc::TraceService {
   // commit
   std::size_t stage_all(Live& live);
   void stage(Live& live, PlanItem item);
-  [[nodiscard]] std::string cannot_stage(const PlanItem& item) const;
+  [[nodiscard]] bool ends_unstaged(ProcessTrace& trace, const PlanItem& item, MonotonicTime now);
   void audit_start(const Live& live);
   // the course of a session
   void with_trace(const ProcessKey& key, const std::string& trace_id,

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <utility>
 
-#include "base/file.h"
 #include "base/random.h"
 #include "base/time_text.h"
+#include "daemon/process_owner.h"
 #include "daemon/trace_sessions.h"
 #include "daemon/trace_sessions_live.h"
 #include "processes/selection.h"
@@ -344,27 +344,21 @@ std::size_t TraceSessions::stage_all(Live& live) {
 }
 
 // The identity is read again now: between plan and commit the pid may have become another user's.
-std::string TraceSessions::cannot_stage(const PlanItem& item) const {
+// True when that ended the trace.
+bool TraceSessions::ends_unstaged(ProcessTrace& trace, const PlanItem& item, MonotonicTime now) {
   const ProcessEntry* entry = world_.registry.table().find(item.key.pid);
-  if (entry == nullptr || entry->key != item.key) return "ended";
-  const std::string path = fmt::format("{}/{}/status", world_.root.proc, item.key.pid.value);
-  const auto text = read_file(path, 64U << 10U);
-  if (!text) return "ended";
-  const auto status = parse_proc_pid_status(*text);
-  if (!status || status->uids[1] != item.tenant.uid.value) return "identity";
-  return active_.contains(item.key.pid) ? "busy" : "";
+  const auto owner = owner_now(world_.root, item.key);
+  if (entry == nullptr || entry->key != item.key || !owner) return trace.on_process_end(now);
+  if (*owner != item.tenant.uid) return trace.on_identity_changed(now);
+  return active_.contains(item.key.pid) && trace.on_poll_busy_before_hand_over(now);
 }
 
 void TraceSessions::stage(Live& live, PlanItem item) {
   const MonotonicTime now = world_.clock.monotonic();
   const Pid pid = item.key.pid;
-  const std::string obstacle = cannot_stage(item);
   live.session.tenants[pid] = item.tenant;
   ProcessTrace trace(item.key, std::move(item.request), now, world_.timeouts);
-  if (obstacle == "ended") trace.on_process_end(now);
-  if (obstacle == "identity") trace.on_identity_changed(now);
-  if (obstacle == "busy") trace.on_poll_busy_before_hand_over(now);
-  if (obstacle.empty()) {
+  if (!ends_unstaged(trace, item, now)) {
     active_[pid] = live.session.id;
     const auto worker = live.plan.workers.find(item.tenant);
     if (worker == live.plan.workers.end() || !item.files_unknown.empty()) {

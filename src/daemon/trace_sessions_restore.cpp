@@ -5,28 +5,11 @@
 #include <chrono>
 #include <utility>
 
-#include "base/file.h"
+#include "daemon/process_owner.h"
 #include "daemon/trace_sessions.h"
 #include "daemon/trace_sessions_live.h"
 
 namespace dynolog {
-namespace {
-
-// The uid of a process that still is the one of `key`; nullopt when it ended.
-std::optional<Uid> living_uid(const SystemRoot& root, const ProcessKey& key) {
-  constexpr std::size_t kMax = 64U << 10U;
-  const std::string directory = fmt::format("{}/{}", root.proc, key.pid.value);
-  const auto stat_text = read_file(directory + "/stat", kMax);
-  const auto status_text = read_file(directory + "/status", kMax);
-  if (!stat_text || !status_text) return std::nullopt;
-  const auto stat = parse_proc_pid_stat(*stat_text);
-  const auto status = parse_proc_pid_status(*status_text);
-  if (!stat || !status || stat->start_ticks != key.start_ticks) return std::nullopt;
-  return Uid{status->uids[1]};
-}
-
-}  // namespace
-
 void TraceSessions::restore(Session session) {
   const MonotonicTime now = world_.clock.monotonic();
   auto live = std::make_unique<Live>();
@@ -34,7 +17,7 @@ void TraceSessions::restore(Session session) {
   const SessionId id = live->session.id;
   for (auto& [pid, trace] : live->session.traces) {
     if (is_end(trace.state())) continue;
-    const auto uid = living_uid(world_.root, trace.key());
+    const auto uid = owner_now(world_.root, trace.key());
     if (!uid) {
       trace.on_process_end(now);
       continue;
