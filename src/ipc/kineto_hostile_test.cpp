@@ -28,6 +28,17 @@ class KinetoHostileTest : public KinetoThreadTest {
   }
 };
 
+// One poll from any socket, however it is bound.
+bool poll_abstract_from(int socket, const std::string& name) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto length = static_cast<socklen_t>(sizeof(sa_family_t) + 1 + name.size());
+  const std::string poll = kineto_poll_datagram(3, 0, {1});
+  return ::sendto(socket, poll.data(), poll.size(), 0, reinterpret_cast<const sockaddr*>(&address),
+                  length) > 0;
+}
+
 TEST_F(KinetoHostileTest, DropsAndCountsEveryMalformedDatagram) {
   start();
   auto hostile = open_client();
@@ -66,15 +77,7 @@ TEST_F(KinetoHostileTest, DropsAndCountsEveryMalformedDatagram) {
 TEST_F(KinetoHostileTest, DropsAnUnboundSender) {
   start();
   const UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, options_.abstract_name.data(), options_.abstract_name.size());
-  const auto length =
-      static_cast<socklen_t>(sizeof(sa_family_t) + 1 + options_.abstract_name.size());
-  const std::string poll = kineto_poll_datagram(3, 0, {1});
-  ASSERT_GT(::sendto(fd.get(), poll.data(), poll.size(), 0,
-                     reinterpret_cast<const sockaddr*>(&address), length),
-            0);
+  ASSERT_TRUE(poll_abstract_from(fd.get(), options_.abstract_name));
   expect_served();
   EXPECT_EQ(thread_->counters().bad_sender, 1U);
 }
@@ -89,15 +92,7 @@ TEST_F(KinetoHostileTest, DropsASenderBoundToAPathOnTheAbstractEndpoint) {
   const std::string path = std::string(directory) + "/client";
   std::memcpy(own.sun_path, path.data(), path.size());
   ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, options_.abstract_name.data(), options_.abstract_name.size());
-  const auto length =
-      static_cast<socklen_t>(sizeof(sa_family_t) + 1 + options_.abstract_name.size());
-  const std::string poll = kineto_poll_datagram(3, 0, {1});
-  ASSERT_GT(::sendto(fd.get(), poll.data(), poll.size(), 0,
-                     reinterpret_cast<const sockaddr*>(&address), length),
-            0);
+  ASSERT_TRUE(poll_abstract_from(fd.get(), options_.abstract_name));
   expect_served();
   EXPECT_EQ(thread_->counters().bad_sender, 1U);
   char nothing = 0;

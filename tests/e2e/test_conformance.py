@@ -2,6 +2,7 @@
 
 import collections
 import json
+import os
 import subprocess
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from harness import places
 
 CLIENT = places.conformance_client()
+# A run that is meant to prove something fails here instead: the client is asked for by its name.
 pytestmark = pytest.mark.skipif(
-    CLIENT is None, reason="kineto-client is not built: a preset with unit tests has it "
-                           "(DYNOLOG_KINETO_CLIENT names another)")
+    CLIENT is None and not os.environ.get("CI"),
+    reason="kineto-client is not built: a preset with unit tests has it "
+           "(DYNOLOG_KINETO_CLIENT names another)")
 
 
 def polls(*arguments, namespace=None):
