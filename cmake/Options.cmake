@@ -33,6 +33,9 @@ if(DYNOLOG_SANITIZE)
   add_link_options(-fsanitize=${DYNOLOG_SANITIZE})
   if(DYNOLOG_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)
+    # The vptr check opens a pipe to look at an object of a new kind, and reports a sound one where no
+    # descriptor is left: which is what some tests bring about.
+    add_compile_options(-fno-sanitize=vptr)
   endif()
   if(DYNOLOG_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Asio uses fences, which gcc's tsan warns that it does not model.
