@@ -110,6 +110,20 @@ TEST(TimeText, IsRfc3339InUtc) {
   EXPECT_EQ(to_rfc3339(WallTime(Milliseconds(1658446954141))), "2022-07-21T23:42:34.141Z");
 }
 
+TEST(TimeText, IsCompactForNames) {
+  EXPECT_EQ(compact_utc(WallTime(Milliseconds(1'796'020'542'999))), "20261130-063542Z");
+}
+
+TEST(Text, IsCleanWhereCleaningChangesNothing) {
+  for (const char* clean : {"", "abc", "r\u00e4nk 0 \u2713", "\uFFFD"}) {
+    EXPECT_TRUE(is_clean(clean)) << clean;
+  }
+  for (const char* bad :
+       {"\n", "a\x1b[31mb", "a\xff", "\xc2\x9b", "\xed\xa0\x80", "\xe2\x80\xae"}) {
+    EXPECT_FALSE(is_clean(bad)) << bad;
+  }
+}
+
 TEST(Random, DiffersAndIsSixteenDigits) {
   EXPECT_NE(random_hex64(), random_hex64());
   EXPECT_THAT(random_hex64(), ::testing::MatchesRegex("[0-9a-f]{16}"));

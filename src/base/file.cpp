@@ -65,9 +65,16 @@ Status replace_file(const std::string& path, std::string_view content, unsigned 
 }
 
 Result<std::string_view> KeptFile::read() {
+  const auto text = read_if_there();
+  if (text) return *text;
+  if (text.error() == EFBIG) return fail(ErrorKind::exhausted, path_ + ": file is too large");
+  return fail_errno(text.error(), path_);
+}
+
+std::expected<std::string_view, int> KeptFile::read_if_there() {
   if (!fd_.valid()) {
     fd_.reset(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!fd_.valid()) return fail_errno(errno, path_);
+    if (!fd_.valid()) return std::unexpected(errno);
   }
   if (buffer_.empty()) buffer_.resize(kChunk);
   std::size_t size = 0;
@@ -78,12 +85,12 @@ Result<std::string_view> KeptFile::read() {
     if (got < 0) {
       const int error_number = errno;
       fd_.reset();
-      return fail_errno(error_number, path_);
+      return std::unexpected(error_number);
     }
     if (got == 0) return std::string_view(buffer_.data(), size);
     size += static_cast<std::size_t>(got);
     if (size < buffer_.size()) continue;
-    if (size >= kMaxKept) return fail(ErrorKind::exhausted, path_ + ": file is too large");
+    if (size >= kMaxKept) return std::unexpected(EFBIG);
     buffer_.resize(buffer_.size() * 2);
     size = 0;  // read again in one piece: a kernel file may change between two reads
   }

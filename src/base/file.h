@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <expected>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,9 @@ class KeptFile {
 
   // The view is valid until the next read() or the object's end.
   [[nodiscard]] Result<std::string_view> read();
+  // The same with an errno for an error (EFBIG: too large), and no allocation even then: for files
+  // that this host need not have.
+  [[nodiscard]] std::expected<std::string_view, int> read_if_there();
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:

@@ -10,6 +10,7 @@ struct SystemRoot {
   std::string sys = "/sys";
   std::string dev = "/dev";
   std::string etc = "/etc";
+  std::string run = "/run";
 };
 
 }  // namespace dynolog

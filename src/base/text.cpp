@@ -51,6 +51,15 @@ bool is_control(std::uint32_t value) {
 
 }  // namespace
 
+bool is_clean(std::string_view text) {
+  while (!text.empty()) {
+    const CodePoint point = decode(text);
+    if (point.length == 0 || is_control(point.value)) return false;
+    text.remove_prefix(point.length);
+  }
+  return true;
+}
+
 std::string clean_text(std::string_view raw, std::size_t max_bytes) {
   constexpr std::string_view kCut = "...";
   std::string clean;

@@ -12,6 +12,9 @@ namespace dynolog {
 // At most `max_bytes` long; a cut text ends in "...". Safe for terminals, labels and JSON.
 [[nodiscard]] std::string clean_text(std::string_view raw, std::size_t max_bytes);
 
+// Whether clean_text() would leave all of it as it is.
+[[nodiscard]] bool is_clean(std::string_view text);
+
 [[nodiscard]] std::string_view trim(std::string_view text);
 
 // The pieces between separators, empty ones included.

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "ipc/datagram.h"
+#include "ipc/handed_socket.h"
 #include "ipc/kineto_endpoint.h"
 #include "ipc/socket_holder.h"
 #include "ipc/unix_address.h"
@@ -20,7 +21,9 @@ class AbstractEndpoint final : public KinetoEndpoint {
       : name_('\0' + std::move(name)), holder_(clock) {}
 
   [[nodiscard]] Status open(const SystemRoot& root) override;
+  [[nodiscard]] Status adopt(UniqueFd socket, const SystemRoot& root) override;
   void close() override { fd_.reset(); }
+  void leave() override { fd_.reset(); }
   [[nodiscard]] int fd() const override { return fd_.get(); }
   [[nodiscard]] const std::string& label() const override { return label_; }
   [[nodiscard]] bool intact() const override { return true; }
@@ -49,6 +52,13 @@ Status AbstractEndpoint::open(const SystemRoot& root) {
                             holder_.find(root, name_)));
   }
   fd_ = std::move(*fd);
+  return {};
+}
+
+Status AbstractEndpoint::adopt(UniqueFd socket, const SystemRoot&) {
+  if (auto good = check_handed_socket(socket.get(), name_); !good) return good;
+  if (auto made = make_private(socket.get()); !made) return made;
+  fd_ = std::move(socket);
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "ipc/datagram.h"
+#include "ipc/handed_socket.h"
 #include "ipc/kineto_endpoint.h"
 #include "ipc/kineto_thread.h"
 #include "ipc/unix_address.h"
@@ -39,7 +40,9 @@ class DirectoryEndpoint final : public KinetoEndpoint {
   ~DirectoryEndpoint() override { DirectoryEndpoint::close(); }
 
   [[nodiscard]] Status open(const SystemRoot& root) override;
+  [[nodiscard]] Status adopt(UniqueFd socket, const SystemRoot& root) override;
   void close() override;
+  void leave() override { fd_.reset(); }
   [[nodiscard]] int fd() const override { return fd_.get(); }
   [[nodiscard]] const std::string& label() const override { return directory_; }
   [[nodiscard]] bool intact() const override;
@@ -175,6 +178,24 @@ Status DirectoryEndpoint::open(const SystemRoot& root) {
   if (!bound) return std::unexpected(std::move(bound.error()));
   own_ = *bound;
   fd_ = std::move(*fd);
+  sweep(root);
+  return {};
+}
+
+Status DirectoryEndpoint::adopt(UniqueFd socket, const SystemRoot& root) {
+  if (auto opened = open_directory(); !opened) return opened;
+  if (auto good = check_handed_socket(socket.get(), path_of(kName)); !good) return good;
+  struct stat file{};
+  if (::fstatat(held_.get(), kName, &file, AT_SYMLINK_NOFOLLOW) != 0) {
+    return fail(ErrorKind::not_found, "its file has gone: the directory was made anew");
+  }
+  if (!S_ISSOCK(file.st_mode) || file.st_uid != ::geteuid()) {
+    return fail(ErrorKind::invalid, "the file of that name is not a socket of the daemon's");
+  }
+  if (auto same = check_bound_file(socket.get(), file); !same) return same;
+  if (auto made = make_private(socket.get()); !made) return made;
+  own_ = file;
+  fd_ = std::move(socket);
   sweep(root);
   return {};
 }

@@ -32,7 +32,12 @@ class KinetoEndpoint {
   // Binds. The error is one whole sentence: who holds the name, or what is wrong with the
   // directory.
   [[nodiscard]] virtual Status open(const SystemRoot& root) = 0;
+  // Takes over a socket that an earlier daemon bound for this endpoint, in place of open(). The
+  // error is one sentence: why it is not this endpoint's. It is closed then.
+  [[nodiscard]] virtual Status adopt(UniqueFd socket, const SystemRoot& root) = 0;
   virtual void close() = 0;
+  // As close(), but the name stays: the socket lives on in somebody's keeping.
+  virtual void leave() = 0;
   [[nodiscard]] virtual int fd() const = 0;                    // -1 while not open
   [[nodiscard]] virtual const std::string& label() const = 0;  // "abstract" or the directory
   // False when the place has gone from under us (a directory or our socket in it was removed or

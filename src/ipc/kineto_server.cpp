@@ -1,6 +1,7 @@
 // Level-triggered, in batches: no endpoint can keep the others waiting.
 #include "ipc/kineto_server.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/epoll.h>
@@ -66,6 +67,7 @@ KinetoServer::KinetoServer(const KinetoThreadOptions& options, const SystemRoot&
                            const Clock& clock, Log& log, std::function<void(KinetoEvent)> on_event,
                            KinetoTally& tally, UniqueFd epoll)
     : options_(options),
+      handed_(options.handed),
       root_(root),
       clock_(clock),
       log_(log),
@@ -77,6 +79,13 @@ KinetoServer::KinetoServer(const KinetoThreadOptions& options, const SystemRoot&
       clients_(options.max_clients, root, clock, tally, epoll_.get(),
                {.on_end = [this](KinetoClient& client) { answers_.on_end(client); },
                 .on_move = [this](KinetoClient& client) { answers_.on_move(client); }}) {}
+
+KinetoServer::~KinetoServer() {
+  if (!options_.keep_sockets) return;
+  for (const Listener& listener : listeners_) {
+    if (!listener.removed) listener.endpoint->leave();
+  }
+}
 
 void KinetoServer::begin() {
   own_the_thread();
@@ -98,14 +107,31 @@ void KinetoServer::own_the_thread() {
   }
 }
 
+std::vector<KinetoServer::Listener>::iterator KinetoServer::find(const std::string& directory) {
+  return std::ranges::find(listeners_, directory,
+                           [](const Listener& listener) { return listener.endpoint->label(); });
+}
+
 void KinetoServer::add_directory(const std::string& directory) {
-  const auto same = std::ranges::find(
-      listeners_, directory, [](const Listener& listener) { return listener.endpoint->label(); });
+  const auto same = find(directory);
   if (same == listeners_.end()) {
     add(make_directory_endpoint(directory, clock_));
     return;
   }
+  same->removed = false;
   look_again(static_cast<std::size_t>(same - listeners_.begin()));
+}
+
+void KinetoServer::remove_directory(const std::string& directory) {
+  const auto same = find(directory);
+  if (same == listeners_.end() || same->removed) return;
+  same->endpoint->close();
+  (void)record(*same, fail(ErrorKind::unavailable, "it is no longer served"));
+  same->removed = true;
+  same->untold = false;
+  same->paused_until.reset();
+  same->tried.reset();
+  tell(*same);
 }
 
 // Asked again: the directory may have been made anew, or the socket in it be another's.
@@ -143,7 +169,8 @@ void KinetoServer::add(std::unique_ptr<KinetoEndpoint> endpoint) {
 }
 
 void KinetoServer::try_open(std::size_t index) {
-  if (refresh(index)) tell(listeners_[index]);
+  if (listeners_[index].removed) return;
+  if (refresh(index) || listeners_[index].untold) tell(listeners_[index]);
 }
 
 bool KinetoServer::refresh(std::size_t index) {
@@ -156,8 +183,7 @@ bool KinetoServer::refresh(std::size_t index) {
 
 Status KinetoServer::open(std::size_t index) {
   Listener& listener = listeners_[index];
-  const LongQueues longer(root_);
-  if (auto opened = listener.endpoint->open(root_); !opened) return opened;
+  if (auto opened = bind_or_adopt(listener); !opened) return opened;
   const int fd = listener.endpoint->fd();
   const auto features = prepare_to_receive(fd, options_.refuse_descriptors);
   if (!features || !watch(epoll_.get(), fd, index)) {
@@ -173,6 +199,26 @@ Status KinetoServer::open(std::size_t index) {
   return {};
 }
 
+std::shared_ptr<UniqueFd> KinetoServer::take_handed(const std::string& endpoint) {
+  const auto found = std::ranges::find(handed_, endpoint, &HandedSocket::endpoint);
+  if (found == handed_.end()) return nullptr;
+  auto socket = std::move(found->socket);
+  handed_.erase(found);
+  return socket;
+}
+
+Status KinetoServer::bind_or_adopt(Listener& listener) {
+  if (const auto handed = take_handed(listener.endpoint->label())) {
+    const auto adopted = listener.endpoint->adopt(std::move(*handed), root_);
+    if (adopted) return {};
+    listener.not_taken = adopted.error().message;
+  }
+  const LongQueues longer(root_);
+  auto opened = listener.endpoint->open(root_);
+  listener.untold = opened.has_value() && options_.keep_sockets;
+  return opened;
+}
+
 bool KinetoServer::record(Listener& listener, const Status& status) {
   const bool up = status.has_value();
   std::string problem = up ? "" : status.error().message;
@@ -182,9 +228,17 @@ bool KinetoServer::record(Listener& listener, const Status& status) {
   return true;
 }
 
-void KinetoServer::tell(const Listener& listener) {
-  emit_(KinetoEndpointState{
-      .endpoint = listener.endpoint->label(), .up = listener.up, .problem = listener.problem});
+void KinetoServer::tell(Listener& listener) {
+  KinetoEndpointState state{.endpoint = listener.endpoint->label(),
+                            .up = listener.up,
+                            .problem = listener.problem,
+                            .not_taken = std::exchange(listener.not_taken, {}),
+                            .removed = listener.removed};
+  if (std::exchange(listener.untold, false) && listener.up) {
+    UniqueFd copy(::fcntl(listener.endpoint->fd(), F_DUPFD_CLOEXEC, 0));
+    if (copy.valid()) state.socket = std::make_shared<const UniqueFd>(std::move(copy));
+  }
+  emit_(std::move(state));
 }
 
 void KinetoServer::retry(MonotonicTime now) {
@@ -229,7 +283,7 @@ int KinetoServer::timeout(MonotonicTime now) const {
   consider(answers_.next_due());
   consider(priority_.next_due());
   const bool anything_to_try = std::ranges::any_of(listeners_, [](const Listener& listener) {
-    return !listener.up || listener.endpoint->label().starts_with('/');
+    return !listener.removed && (!listener.up || listener.endpoint->label().starts_with('/'));
   });
   if (anything_to_try) consider(retry_at_);
   for (const Listener& listener : listeners_) consider(listener.paused_until);

@@ -37,12 +37,17 @@ class KinetoServer {
   [[nodiscard]] KinetoAnswers& answers() { return answers_; }
   // Always answered by a KinetoEndpointState, also where nothing has changed.
   void add_directory(const std::string& directory);
+  void remove_directory(const std::string& directory);
+  ~KinetoServer();
 
  private:
   struct Listener {
     std::unique_ptr<KinetoEndpoint> endpoint;
     bool up = false;
     std::string problem;
+    bool removed = false;     // stays in its place, as clients refer to it, and is not served
+    bool untold = false;      // its socket is new, and nobody was given it
+    std::string not_taken{};  // why a handed socket is not used
     bool rights_refused = false;
     // Whoever has a directory can have us look at it, as often as he likes.
     std::optional<MonotonicTime> looked;
@@ -64,8 +69,11 @@ class KinetoServer {
   // Opens the endpoint where it is not (or no longer) there. True when its state is another now.
   [[nodiscard]] bool refresh(std::size_t index);
   [[nodiscard]] Status open(std::size_t index);
+  [[nodiscard]] Status bind_or_adopt(Listener& listener);
+  [[nodiscard]] std::shared_ptr<UniqueFd> take_handed(const std::string& endpoint);
+  [[nodiscard]] std::vector<Listener>::iterator find(const std::string& directory);
   [[nodiscard]] static bool record(Listener& listener, const Status& status);
-  void tell(const Listener& listener);
+  void tell(Listener& listener);
   void retry(MonotonicTime now);
   void drain(std::size_t index);
   void receive_batch(Listener& listener, bool watched);
@@ -76,6 +84,7 @@ class KinetoServer {
   [[nodiscard]] int timeout(MonotonicTime now) const;
 
   const KinetoThreadOptions options_;
+  std::vector<HandedSocket> handed_;  // and not yet looked at
   const SystemRoot& root_;
   const Clock& clock_;
   Log& log_;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 
+#include <atomic>
 #include <csignal>
 #include <future>
 #include <mutex>
@@ -38,6 +39,8 @@ class RunningKinetoThread final : public KinetoThread {
   void put(ProcessKey key, Uid uid, TraceRequest request) override;
   void withdraw(ProcessKey key, std::string trace_id) override;
   void add_directory(std::string directory) override;
+  void remove_directory(std::string directory) override;
+  [[nodiscard]] bool alive() override;
   [[nodiscard]] KinetoCounters counters() const override { return tally_.read(); }
 
  private:
@@ -45,8 +48,11 @@ class RunningKinetoThread final : public KinetoThread {
     ProcessKey key;
     std::string trace_id;
   };
+  struct Removal {
+    std::string directory;
+  };
   struct Stop {};
-  using Command = std::variant<Mailbox::Item, Withdrawal, Stop>;
+  using Command = std::variant<Mailbox::Item, Withdrawal, Removal, Stop>;
 
   void push(Command command);
   void serve(std::promise<Status> started);
@@ -61,6 +67,8 @@ class RunningKinetoThread final : public KinetoThread {
   const std::function<void(KinetoEvent)> on_event_;
   KinetoTally tally_;
   UniqueFd wake_;
+  std::atomic<std::uint64_t> asked_ = 0;
+  std::atomic<std::uint64_t> came_round_ = 0;
   std::mutex mutex_;
   // At most one item per process waits: the owner's bookkeeping.
   std::vector<Command> commands_;
@@ -114,6 +122,7 @@ void RunningKinetoThread::push(Command command) {
 bool RunningKinetoThread::obey(KinetoServer& server) {
   eventfd_t count = 0;
   ::eventfd_read(wake_.get(), &count);
+  came_round_ = asked_.load();
   std::vector<Command> commands;
   {
     const std::scoped_lock lock(mutex_);
@@ -124,6 +133,8 @@ bool RunningKinetoThread::obey(KinetoServer& server) {
       server.answers().put(std::move(*item));
     } else if (const auto* withdrawal = std::get_if<Withdrawal>(&command)) {
       server.answers().withdraw(withdrawal->key, withdrawal->trace_id);
+    } else if (const auto* removal = std::get_if<Removal>(&command)) {
+      server.remove_directory(removal->directory);
     } else {
       return false;
     }
@@ -162,6 +173,21 @@ void RunningKinetoThread::add_directory(std::string directory) {
     if (!directories_.insert(std::move(directory)).second) return;
   }
   ::eventfd_write(wake_.get(), 1);
+}
+
+void RunningKinetoThread::remove_directory(std::string directory) {
+  {
+    const std::scoped_lock lock(mutex_);
+    directories_.erase(directory);
+  }
+  push(Removal{.directory = std::move(directory)});
+}
+
+bool RunningKinetoThread::alive() {
+  const bool came_round = came_round_ == asked_;
+  ++asked_;
+  ::eventfd_write(wake_.get(), 1);
+  return came_round;
 }
 
 }  // namespace

@@ -18,6 +18,8 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/system_root.h"
+#include "base/unique_fd.h"
+#include "ipc/handed_socket.h"
 #include "processes/identity.h"
 #include "profiling/trace_config.h"
 
@@ -71,6 +73,10 @@ struct KinetoEndpointState {  // an endpoint came up, or could not
   std::string endpoint;
   bool up = false;
   std::string problem;  // one sentence, such as who holds the name
+  // With keep_sockets, when the endpoint's socket is a new one: a duplicate, for whoever keeps it.
+  std::shared_ptr<const UniqueFd> socket{};
+  std::string not_taken{};  // why the socket that was handed over for it is not used
+  bool removed = false;     // by remove_directory(): nothing more is said of it
 };
 struct KinetoRealtimeState {  // SCHED_RR taken, refused, or left because of a flood
   bool realtime = false;
@@ -112,6 +118,11 @@ struct KinetoThreadOptions {
   Nanoseconds retry = std::chrono::seconds(5);  // for a name that another process holds
   // Where the kernel can refuse descriptors (6.16), let it. Tests try the way of older kernels.
   bool refuse_descriptors = true;
+  // Of an earlier daemon: used where they are what they are said to be.
+  std::vector<HandedSocket> handed{};
+  // Somebody keeps the sockets from daemon to daemon: they are handed out (KinetoEndpointState),
+  // and their names stay at the end.
+  bool keep_sockets = false;
 };
 
 class KinetoThread {
@@ -120,7 +131,8 @@ class KinetoThread {
   [[nodiscard]] static Result<std::unique_ptr<KinetoThread>> start(
       KinetoThreadOptions options, SystemRoot root, const Clock& clock, Log& log,
       std::function<void(KinetoEvent)> on_event);
-  virtual ~KinetoThread() = default;  // stops and joins; unlinks only its own sockets
+  // Stops and joins; unlinks only its own sockets, and not those that are kept.
+  virtual ~KinetoThread() = default;
 
   // All safe from any thread, never blocking.
   // Stages one configuration; at most one per process (a second replaces nothing and is refused by
@@ -131,6 +143,10 @@ class KinetoThread {
   // anew at one that was added. Always answered by a KinetoEndpointState, one for all the calls
   // that came before it, unless thousands of other directories wait.
   virtual void add_directory(std::string directory) = 0;
+  // No more served, its socket removed. Answered by a KinetoEndpointState if it was there.
+  virtual void remove_directory(std::string directory) = 0;
+  // Whether the thread has come round since the last call, which also asked it to. True at first.
+  [[nodiscard]] virtual bool alive() = 0;
   [[nodiscard]] virtual KinetoCounters counters() const = 0;
 };
 

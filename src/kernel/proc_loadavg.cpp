@@ -2,6 +2,7 @@
 #include "kernel/proc_loadavg.h"
 
 #include <array>
+#include <cmath>
 #include <string>
 
 #include "base/number.h"
@@ -29,6 +30,9 @@ Result<ProcLoadavg> parse_proc_loadavg(std::string_view text) {
   const auto runnable = parse_number<std::uint64_t>(words[3].substr(0, slash));
   const auto threads = parse_number<std::uint64_t>(words[3].substr(slash + 1));
   if (!one || !five || !fifteen || !runnable || !threads) return bad();
+  for (const double load : {*one, *five, *fifteen}) {
+    if (!std::isfinite(load) || load < 0) return bad();
+  }
   return ProcLoadavg{*one, *five, *fifteen, *runnable, *threads};
 }
 

@@ -17,8 +17,8 @@ TEST(ProcLoadavg, ReadsALine) {
 }
 
 TEST(ProcLoadavg, RefusesWhatItCannotRead) {
-  for (const char* text :
-       {"", "0.2 0.1 0.1", "0.2 0.1 0.1 2 5", "a b c 1/2 3", "0.2 0.1 0.1 1/x 3"}) {
+  for (const char* text : {"", "0.2 0.1 0.1", "0.2 0.1 0.1 2 5", "a b c 1/2 3", "0.2 0.1 0.1 1/x 3",
+                           "nan 0.1 0.1 1/2 3", "0.2 inf 0.1 1/2 3", "0.2 0.1 -0.1 1/2 3"}) {
     EXPECT_FALSE(parse_proc_loadavg(text)) << text;
   }
 }

@@ -34,10 +34,11 @@ Result<ProcSelfStat> parse_proc_self_stat(std::string_view text) {
   ProcSelfStat stat;
   for (int field = 3; field <= 24; ++field) {  // proc(5)'s numbers
     const std::string_view word = take_word(rest);
-    if (field != 20 && field != 23 && field != 24) continue;
+    if (field != 20 && (field < 22 || field > 24)) continue;
     const auto value = parse_number<std::uint64_t>(word);
     if (!value) return bad();
     if (field == 20) stat.threads = *value;
+    if (field == 22) stat.start_ticks = *value;
     if (field == 23) stat.virtual_bytes = *value;
     if (field == 24) stat.resident_pages = *value;
   }
@@ -49,6 +50,12 @@ SelfUsage read_self_usage() {
   ::getrusage(RUSAGE_SELF, &usage);  // cannot fail with these arguments
   return {to_nanoseconds(usage.ru_utime), to_nanoseconds(usage.ru_stime),
           static_cast<std::uint64_t>(usage.ru_nvcsw), static_cast<std::uint64_t>(usage.ru_nivcsw)};
+}
+
+std::uint64_t read_descriptor_limit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);  // cannot fail with these arguments
+  return limit.rlim_cur;
 }
 
 Result<std::uint64_t> SelfDescriptors::count() const {

@@ -17,6 +17,7 @@ struct ProcSelfStat {
   std::uint64_t threads = 0;
   std::uint64_t virtual_bytes = 0;
   std::uint64_t resident_pages = 0;
+  std::uint64_t start_ticks = 0;  // after the boot
 };
 [[nodiscard]] Result<ProcSelfStat> parse_proc_self_stat(std::string_view text);
 
@@ -29,6 +30,9 @@ struct SelfUsage {
   std::uint64_t involuntary_switches = 0;
 };
 [[nodiscard]] SelfUsage read_self_usage();
+
+// How many descriptors this process may have open.
+[[nodiscard]] std::uint64_t read_descriptor_limit();
 
 // The number of open descriptors: what stat(2) says of /proc/self/fd (Linux 6.2), or a count.
 class SelfDescriptors {

@@ -17,6 +17,7 @@ TEST(ProcSelf, ReadsTheFieldsBehindAnAwkwardCommand) {
   EXPECT_EQ(stat->threads, 7U);
   EXPECT_EQ(stat->virtual_bytes, 3133440U);
   EXPECT_EQ(stat->resident_pages, 379U);
+  EXPECT_EQ(stat->start_ticks, 97897U);
 }
 
 TEST(ProcSelf, RefusesShortText) {
@@ -32,6 +33,8 @@ TEST(ProcSelf, CountsADescriptorMore) {
   const UniqueFd another(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   EXPECT_EQ(descriptors.count(), *before + 1);
 }
+
+TEST(ProcSelf, ThereIsALimitOfDescriptors) { EXPECT_GE(read_descriptor_limit(), 3U); }
 
 TEST(ProcSelf, UsageOnlyGrows) {
   const SelfUsage before = read_self_usage();

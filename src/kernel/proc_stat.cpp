@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/number.h"
+#include "kernel/scan.h"
 
 namespace dynolog {
 namespace {
@@ -72,6 +73,13 @@ void clear(ProcStat& into) {
                       &into.running, &into.blocked}) {
     field->reset();
   }
+  into.softirqs.fill(std::nullopt);
+}
+
+// "softirq total hi timer ...": kinds of a newer kernel, after those that we know, are skipped.
+void parse_softirqs(std::string_view rest, ProcStat& into) {
+  (void)take_word(rest);
+  for (auto& count : into.softirqs) count = take_count(rest);
 }
 
 }  // namespace
@@ -88,6 +96,7 @@ Status parse_proc_stat(std::string_view text, ProcStat& into) {
     }
     const std::size_t space = line.find(' ');
     if (space == std::string_view::npos) continue;
+    if (line.starts_with("softirq ")) parse_softirqs(line.substr(space), into);
     if (auto* field = field_of(line.substr(0, space), into)) {
       *field = first_number(line.substr(space + 1));
     }

@@ -28,6 +28,11 @@ enum class CpuMode : std::uint8_t {
 };
 inline constexpr std::size_t kCpuModes = 10;
 
+// Kinds of soft interrupts, in the kernel's order.
+inline constexpr std::array<std::string_view, 10> kSoftirqs = {
+    "hi",           "timer",   "net_tx", "net_rx",  "block",
+    "block_iopoll", "tasklet", "sched",  "hrtimer", "rcu"};
+
 struct CpuTimes {
   std::array<std::uint64_t, kCpuModes> ticks{};  // of USER_HZ
   std::size_t count = 0;                         // columns that this kernel prints, at least 4
@@ -50,6 +55,7 @@ struct ProcStat {
   std::optional<std::uint64_t> boot_time_s;  // since the epoch
   std::optional<std::uint64_t> running;
   std::optional<std::uint64_t> blocked;
+  std::array<std::optional<std::uint64_t>, kSoftirqs.size()> softirqs;
 };
 
 // Overwrites `into`, whose memory is used again: the steady state allocates nothing. On an error

@@ -33,6 +33,9 @@ TEST(ProcStat, ReadsAllColumnsAndNumbers) {
   EXPECT_EQ(stat.forks, 4242U);
   EXPECT_EQ(stat.running, 3U);
   EXPECT_EQ(stat.blocked, 1U);
+  EXPECT_EQ(stat.softirqs[0], 1U) << "after their total";
+  EXPECT_EQ(stat.softirqs[2], 3U);
+  EXPECT_FALSE(stat.softirqs[3]);
 }
 
 TEST(ProcStat, ForgetsThePreviousReading) {
@@ -41,6 +44,7 @@ TEST(ProcStat, ForgetsThePreviousReading) {
   ASSERT_TRUE(parse_proc_stat("cpu  1 2 3 4\n", stat));
   EXPECT_TRUE(stat.cpus.empty());
   EXPECT_FALSE(stat.forks);
+  EXPECT_FALSE(stat.softirqs[0]);
   EXPECT_FALSE(stat.total.of(CpuMode::iowait)) << "a column that the kernel does not print";
 }
 

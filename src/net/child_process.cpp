@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -20,6 +22,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
+#include "base/portable_layout.h"
 #include "base/unique_fd.h"
 
 namespace dynolog {
@@ -32,6 +35,7 @@ constexpr int kFramesPerWakeUp = 64;
 // What a dead child may have left in its socket's buffer; its descendants may still be writing.
 constexpr int kFramesAfterEnd = 4096;
 constexpr int kChannelBuffer = 256 << 10;
+constexpr const char* kOwnProgram = "/proc/self/exe";
 
 int pidfd_open(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
@@ -144,21 +148,49 @@ class SpawnSettings {
   posix_spawnattr_t attributes_;
 };
 
+// Ours without what the service manager told us, which is not for workers.
+std::vector<char*> worker_environment() {
+  std::vector<char*> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const bool ours = text.starts_with("NOTIFY_SOCKET=") || text.starts_with("WATCHDOG_") ||
+                      text.starts_with("LISTEN_") || text.starts_with("FDSTORE=");
+    if (!ours) variables.push_back(*variable);
+  }
+  variables.push_back(nullptr);
+  return variables;
+}
+
+// What is started for `executable`. A program that a loader of its own runs (the tarball, on a host
+// with an old C library) is not what /proc/self/exe shows: its launcher starts it again.
+std::string path_to_start(const std::string& executable) {
+  if (executable != kOwnProgram) return executable;
+  char shown[PATH_MAX];
+  const ssize_t length = ::readlink(kOwnProgram, shown, sizeof shown);
+  if (length <= 0) return executable;
+  const std::string_view path(shown, static_cast<std::size_t>(length));
+  if (!is_portable_loader(path)) return executable;
+  // The program that the loader was given; argv[0] is whatever the user typed.
+  const std::string_view program = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  return portable_launcher(path, program.substr(program.rfind('/') + 1));
+}
+
 Result<pid_t> spawn(const ChildOptions& options, int channel) {
+  const std::string path = path_to_start(options.executable);
   std::vector<std::string> words;
   // "exe" would tell a reader of `ps` nothing.
-  words.push_back(options.executable == "/proc/self/exe" ? program_invocation_name
-                                                         : options.executable);
+  words.push_back(options.executable == kOwnProgram ? program_invocation_name : options.executable);
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
 
   const SpawnSettings settings(channel);
+  const std::vector<char*> variables = worker_environment();
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, options.executable.c_str(), settings.actions(),
-                                  settings.attributes(), argv.data(), environ);
-  if (error != 0) return fail_errno(error, "starting " + options.executable);
+  const int error = ::posix_spawn(&pid, path.c_str(), settings.actions(), settings.attributes(),
+                                  argv.data(), variables.data());
+  if (error != 0) return fail_errno(error, "starting " + path);
   if (options.nice != 0) {
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(pid), options.nice);
   }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "net/child_process.h"
+#include "net/host_resolver.h"
 
 namespace {
 
@@ -59,6 +60,7 @@ int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
   if (what == "echo") return echo();
   if (what == "report") return report();
+  if (what == "--worker=resolve") return dynolog::run_resolve_worker(kWorkerChannelFd);
   if (what == "flood") return flood();
   if (what == "oversize") return oversize();
   if (what == "last-words") return dynolog::send_frame(kWorkerChannelFd, "bye") ? 3 : 1;

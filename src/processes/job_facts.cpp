@@ -163,28 +163,62 @@ void name_array_task(FoundJob& found, const Environment& environment, std::strin
 }
 
 struct RankVariables {
-  std::string_view rank, local_rank, world_size;
+  std::string_view rank, local_rank, world_size, local_size;
 };
 // In the order of trust in them being the rank of torch.distributed.
 constexpr std::array<RankVariables, 6> kRankVariables = {{
-    {"RANK", "LOCAL_RANK", "WORLD_SIZE"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"PMIX_RANK", "MPI_LOCALRANKID", ""},
-    {"PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE"},
-    {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"},
-    {"FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID", "FLUX_JOB_SIZE"},
+    {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"PMIX_RANK", "MPI_LOCALRANKID", "", "MPI_LOCALNRANKS"},
+    {"PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", "MPI_LOCALNRANKS"},
+    {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_STEP_TASKS_PER_NODE"},
+    {"FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID", "FLUX_JOB_SIZE", ""},
 }};
+
+// "4", or Slurm's "4(x2)" for two hosts with 4 each. Nothing for hosts that differ ("4,3").
+std::optional<int> size_here(const Environment& environment, std::string_view name) {
+  const auto found = environment.find(std::string(name));
+  if (found == environment.end()) return std::nullopt;
+  std::string_view text = trim(found->second);
+  if (text.ends_with(')') && text.find("(x") != std::string_view::npos) {
+    text = text.substr(0, text.find("(x"));
+  }
+  const auto number = parse_number<int>(text);
+  if (!number || *number <= 0) return std::nullopt;
+  return number;
+}
+
+void take_numbers(const Environment& environment, const RankVariables& names, JobFacts& facts) {
+  facts.rank_source = RankSource::environment;
+  if (const auto local = number_of(environment, names.local_rank)) facts.local_rank = local;
+  const auto size = number_of(environment, names.world_size);
+  if (size && *size > *facts.rank) facts.world_size = size;
+  const auto here = size_here(environment, names.local_size);
+  const bool fits = facts.local_rank.value_or(0) < here.value_or(0) &&
+                    here.value_or(0) <= facts.world_size.value_or(here.value_or(0));
+  if (fits) facts.local_world_size = here;
+}
+
+// Lightning tells the processes that it starts their LOCAL_RANK and NODE_RANK, and not their RANK:
+// on the first node they are the same.
+std::optional<int> rank_on_first_node(const Environment& environment) {
+  if (number_of(environment, "NODE_RANK") != 0) return std::nullopt;
+  return number_of(environment, "LOCAL_RANK");
+}
 
 void take_rank(const Environment& environment, JobFacts& facts) {
   for (const RankVariables& names : kRankVariables) {
     facts.rank = number_of(environment, names.rank);
+    if (!facts.rank && names.rank == "RANK") facts.rank = rank_on_first_node(environment);
     if (!facts.rank) continue;
-    facts.rank_source = RankSource::environment;
-    if (const auto local = number_of(environment, names.local_rank)) facts.local_rank = local;
-    const auto size = number_of(environment, names.world_size);
-    if (size && *size > *facts.rank) facts.world_size = size;
-    return;
+    take_numbers(environment, names, facts);
+    break;
   }
+  const auto local = number_of(environment, "LOCAL_RANK");
+  if (!facts.local_rank) facts.local_rank = local;
+  facts.launched = local.has_value() || facts.local_rank.value_or(0) > 0 ||
+                   facts.local_world_size.value_or(1) > 1;
 }
 
 // vLLM: "VLLM::Worker_TP1", with _DPn, _PPn, _TPn for each kind of parallelism that has more than
@@ -259,10 +293,11 @@ const std::vector<std::string_view>& job_environment_variables() {
         "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID",
         "PBS_JOBID",    "LSB_JOBID",     "LSB_JOBINDEX",       "FLUX_JOB_ID",
         "RAY_JOB_ID",   "MASTER_ADDR",   "MASTER_PORT",        "TORCHELASTIC_RUN_ID",
-        "POD_NAME",     "POD_NAMESPACE", "HOSTNAME",           "KUBERNETES_SERVICE_HOST"};
+        "POD_NAME",     "POD_NAMESPACE", "HOSTNAME",           "KUBERNETES_SERVICE_HOST",
+        "NODE_RANK"};
     for (const RankVariables& variables : kRankVariables) {
       for (const std::string_view name :
-           {variables.rank, variables.local_rank, variables.world_size}) {
+           {variables.rank, variables.local_rank, variables.world_size, variables.local_size}) {
         if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
       }
     }

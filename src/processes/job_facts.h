@@ -24,8 +24,13 @@ struct JobFacts {
   std::string step;
   std::optional<int> rank;
   std::optional<int> local_rank;
-  std::optional<int> world_size;  // without it nobody may claim "of N"
+  std::optional<int> world_size;        // without it nobody may claim "of N"
+  std::optional<int> local_world_size;  // ranks of the job on this host, where a launcher says it
   RankSource rank_source = RankSource::none;
+  // It is one rank, and what it starts is none: a launcher of PyTorch's told it its LOCAL_RANK, or
+  // there are several ranks on this host. A scheduler's or pod's number alone may be that of a
+  // process that starts ranks of its own.
+  bool launched = false;
   bool launcher = false;  // torchrun, accelerate, Ray or Flyte agent: registers, but trains nothing
 };
 

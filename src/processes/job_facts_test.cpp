@@ -342,6 +342,133 @@ TEST(JobFacts, KeepsAnArrayTasksOwnNumber) {
   EXPECT_EQ(facts.allocation, "36200");
 }
 
+struct HostCase {
+  const char* what;
+  Environment environment;
+  int rank, local_rank, world_size, local_world_size;
+  bool launched;
+};
+const std::vector<HostCase> kHosts = {
+    {"torchrun",
+     {{"RANK", "5"}, {"LOCAL_RANK", "1"}, {"WORLD_SIZE", "8"}, {"LOCAL_WORLD_SIZE", "4"}},
+     5,
+     1,
+     8,
+     4,
+     true},
+    {"torchrun with one process",
+     {{"RANK", "0"}, {"LOCAL_RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_WORLD_SIZE", "1"}},
+     0,
+     0,
+     1,
+     1,
+     true},
+    {"a pod's number", {{"RANK", "1"}, {"WORLD_SIZE", "2"}}, 1, -1, 2, -1, false},
+    {"more here than there are",
+     {{"RANK", "0"}, {"LOCAL_RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "4"}},
+     0,
+     0,
+     2,
+     -1,
+     true},
+    {"local rank beyond those here",
+     {{"RANK", "3"}, {"LOCAL_RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_WORLD_SIZE", "2"}},
+     3,
+     3,
+     4,
+     -1,
+     true},
+    {"Lightning, first node",
+     {{"NODE_RANK", "0"}, {"LOCAL_RANK", "2"}, {"WORLD_SIZE", "8"}},
+     2,
+     2,
+     8,
+     -1,
+     true},
+    {"Lightning, another node",
+     {{"NODE_RANK", "1"}, {"LOCAL_RANK", "2"}, {"WORLD_SIZE", "8"}},
+     -1,
+     2,
+     -1,
+     -1,
+     true},
+    {"Slurm, two hosts alike",
+     {{"SLURM_PROCID", "1"},
+      {"SLURM_LOCALID", "0"},
+      {"SLURM_NTASKS", "8"},
+      {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"}},
+     1,
+     0,
+     8,
+     4,
+     true},
+    {"Slurm, hosts that differ",
+     {{"SLURM_PROCID", "0"},
+      {"SLURM_LOCALID", "0"},
+      {"SLURM_NTASKS", "7"},
+      {"SLURM_STEP_TASKS_PER_NODE", "4,3"}},
+     0,
+     0,
+     7,
+     -1,
+     false},
+    {"Slurm, hosts that differ, second task",
+     {{"SLURM_PROCID", "1"},
+      {"SLURM_LOCALID", "1"},
+      {"SLURM_NTASKS", "7"},
+      {"SLURM_STEP_TASKS_PER_NODE", "4,3"}},
+     1,
+     1,
+     7,
+     -1,
+     true},
+    {"Slurm, one task on each host",
+     {{"SLURM_PROCID", "1"},
+      {"SLURM_LOCALID", "0"},
+      {"SLURM_NTASKS", "2"},
+      {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"}},
+     1,
+     0,
+     2,
+     1,
+     false},
+    {"Open MPI",
+     {{"OMPI_COMM_WORLD_RANK", "0"},
+      {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
+      {"OMPI_COMM_WORLD_SIZE", "4"},
+      {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}},
+     0,
+     0,
+     4,
+     2,
+     true},
+    {"Intel MPI",
+     {{"PMI_RANK", "0"}, {"MPI_LOCALRANKID", "0"}, {"PMI_SIZE", "4"}, {"MPI_LOCALNRANKS", "2"}},
+     0,
+     0,
+     4,
+     2,
+     true},
+    {"hostile sizes",
+     {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "-1(x2)"}},
+     0,
+     -1,
+     2,
+     -1,
+     false},
+};
+
+TEST(JobFacts, RanksOfOneHost) {
+  for (const HostCase& host : kHosts) {
+    const JobFacts facts = job_facts({}, host.environment, kTrain);
+    EXPECT_EQ(number(facts.rank), host.rank) << host.what;
+    EXPECT_EQ(number(facts.local_rank), host.local_rank) << host.what;
+    EXPECT_EQ(number(facts.world_size), host.world_size) << host.what;
+    EXPECT_EQ(number(facts.local_world_size), host.local_world_size) << host.what;
+    EXPECT_EQ(facts.launched, host.launched) << host.what;
+  }
+}
+
 TEST(JobFacts, Launchers) {
   struct LauncherCase {
     std::vector<std::string> command;

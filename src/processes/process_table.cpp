@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/number.h"
 #include "base/text.h"
+#include "processes/torch_version.h"
 
 namespace dynolog {
 namespace {
@@ -38,20 +38,6 @@ ProcessEntry new_entry(const PollSeen& poll) {
   entry.key = poll.key;
   entry.first_seen = poll.time;
   return entry;
-}
-
-struct TorchVersion {
-  int major = 0;
-  int minor = 0;
-};
-
-std::optional<TorchVersion> torch_version(std::string_view text) {
-  const std::vector<std::string_view> parts = split(text, '.');
-  if (parts.size() < 2) return std::nullopt;
-  const auto major = parse_number<int>(parts[0]);
-  const auto minor = parse_number<int>(parts[1]);
-  if (!major || !minor) return std::nullopt;
-  return TorchVersion{*major, *minor};
 }
 
 }  // namespace

@@ -12,8 +12,13 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
+#include "processes/family.h"
+
 namespace dynolog {
 namespace {
+
+constexpr std::size_t kMaxShownContainer = 80;
 
 // "123" of job "123_4" (Slurm), "123[4]" (LSF, PBS) or "123.server" (PBS).
 bool is_part_of(std::string_view job, std::string_view wanted) {
@@ -21,9 +26,7 @@ bool is_part_of(std::string_view job, std::string_view wanted) {
          std::string_view("_[.").find(job[wanted.size()]) != std::string_view::npos;
 }
 
-bool matches_job(const ProcessEntry& entry, std::string_view wanted) {
-  const JobFacts none;
-  const JobFacts& job = entry.facts ? entry.facts->job : none;
+bool matches_job(const ProcessEntry& entry, const JobFacts& job, std::string_view wanted) {
   if (!job.scheduler.empty() && wanted.starts_with(job.scheduler + ":")) {
     wanted.remove_prefix(job.scheduler.size() + 1);
   }
@@ -40,6 +43,32 @@ bool matches_job(const ProcessEntry& entry, std::string_view wanted) {
   return numbered && is_part_of(job.job.value, wanted);
 }
 
+// What a container runtime or Kubernetes made up, not a name that somebody gave.
+bool is_generated(std::string_view id) {
+  constexpr std::size_t kLeast = 32;
+  return id.size() >= kLeast && id.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+}
+
+// "pod" and its uid, in which systemd's slices have '_' for '-'.
+std::string uid_of_pod(std::string_view id) {
+  constexpr std::string_view kPod = "pod";
+  if (id.starts_with(kPod)) id.remove_prefix(kPod.size());
+  std::string uid(id);
+  std::ranges::replace(uid, '_', '-');
+  return uid;
+}
+
+// "ID" or "ID@PLACE", as container_of() makes it.
+bool matches_container(std::string_view container, std::string_view wanted) {
+  if (container.empty() || wanted.empty()) return false;
+  const std::string_view id = container.substr(0, container.find('@'));
+  if (container == wanted || id == wanted) return true;
+  const bool long_enough = wanted.size() >= kMinContainerPrefix;
+  if (!long_enough || !is_generated(uid_of_pod(id))) return false;
+  return id.starts_with(wanted) ||
+         (id.starts_with("pod") && uid_of_pod(id).starts_with(uid_of_pod(wanted)));
+}
+
 bool names_pid(const ProcessEntry& entry, const Selection& selection) {
   return std::ranges::any_of(selection.pids, [&](std::int64_t pid) {
     return pid == entry.key.pid.value ||
@@ -47,74 +76,128 @@ bool names_pid(const ProcessEntry& entry, const Selection& selection) {
   });
 }
 
-bool matches(const ProcessEntry& entry, const Selection& selection) {
-  if (selection.job && !matches_job(entry, *selection.job)) return false;
+bool is_one_of(int number, const std::vector<int>& numbers) {
+  return std::ranges::find(numbers, number) != numbers.end();
+}
+
+bool holds_one_of(const ProcessEntry& entry, const std::vector<int>& gpus) {
+  return entry.facts &&
+         std::ranges::any_of(entry.facts->gpus, [&](int gpu) { return is_one_of(gpu, gpus); });
+}
+
+bool is_in_container(const ProcessEntry& entry, std::string_view wanted) {
+  return entry.facts && matches_container(entry.facts->container, wanted);
+}
+
+bool matches_command(const ProcessEntry& entry, const Family& family, const std::string& part) {
+  for (const ProcessEntry* process = &entry; process != nullptr && process->facts;
+       process = family.starter(*process)) {
+    if (process->facts->command.find(part) != std::string::npos) return true;
+    if (!is_multiprocessing(*process->facts)) return false;
+  }
+  return false;
+}
+
+bool matches(const ProcessEntry& entry, const Family& family, const Selection& selection) {
+  const JobFacts& job = family.job(entry);
+  if (selection.job && !matches_job(entry, job, *selection.job)) return false;
   if (!selection.pids.empty() && !names_pid(entry, selection)) return false;
-  if (!selection.ranks.empty()) {
-    if (!entry.facts || !entry.facts->job.rank) return false;
-    if (std::ranges::find(selection.ranks, *entry.facts->job.rank) == selection.ranks.end()) {
-      return false;
-    }
+  if (!selection.ranks.empty() && (!job.rank || !is_one_of(*job.rank, selection.ranks))) {
+    return false;
   }
   if (selection.uid && entry.uid != *selection.uid) return false;
-  if (selection.command) {
-    if (!entry.facts) return false;
-    if (entry.facts->command.find(*selection.command) == std::string::npos) return false;
-  }
-  return true;
+  if (selection.command && !matches_command(entry, family, *selection.command)) return false;
+  if (!selection.gpus.empty() && !holds_one_of(entry, selection.gpus)) return false;
+  return !selection.container || is_in_container(entry, *selection.container);
 }
 
-using JobKey = std::tuple<Uid, std::string, std::string>;  // user, container, job
+// Those that the caller may reach, and those of them that the selection means, in the order in
+// which they are chosen.
+struct Candidates {
+  std::vector<const ProcessEntry*> reachable;
+  std::vector<const ProcessEntry*> matched;
+  Family family;
+  Parts parts;
+};
 
-JobKey job_key(const ProcessEntry& entry) {
-  if (!entry.facts) return {entry.uid, "", ""};
-  return {entry.uid, entry.facts->container, entry.facts->job.job.value};
-}
-
-bool is_launcher(const ProcessEntry& entry) { return entry.facts && entry.facts->job.launcher; }
-
-// A torchrun agent does not see the variables that it sets for its workers, so outside a scheduler
-// its job stays unknown: then any worker of the tenant counts.
-bool has_workers(const ProcessEntry& launcher, const std::vector<const ProcessEntry*>& entries) {
-  const JobKey key = job_key(launcher);
-  const bool unknown = std::get<2>(key).empty();
-  return std::ranges::any_of(entries, [&](const ProcessEntry* entry) {
-    if (is_launcher(*entry) || !entry->facts) return false;
-    const JobKey other = job_key(*entry);
-    if (std::get<0>(other) != std::get<0>(key) || std::get<1>(other) != std::get<1>(key)) {
-      return false;
-    }
-    if (!unknown) return std::get<2>(other) == std::get<2>(key);
-    return entry->facts->job.local_rank.has_value();
+Candidates find_candidates(const std::vector<const ProcessEntry*>& entries,
+                           const Selection& selection, const Caller& caller) {
+  std::vector<const ProcessEntry*> reachable;
+  std::ranges::copy_if(entries, std::back_inserter(reachable),
+                       [&](const ProcessEntry* entry) { return may_reach(caller, *entry); });
+  Candidates candidates{reachable, {}, Family(reachable), {}};
+  const Family& family = candidates.family;
+  candidates.parts = parts_of(family);
+  std::ranges::sort(candidates.reachable, {}, [&](const ProcessEntry* entry) {
+    const int rank = family.job(*entry).rank.value_or(std::numeric_limits<int>::max());
+    return std::tuple(holds_gpu(*entry) != true, rank, entry->key.pid);
   });
+  std::ranges::copy_if(
+      candidates.reachable, std::back_inserter(candidates.matched),
+      [&](const ProcessEntry* entry) { return matches(*entry, family, selection); });
+  return candidates;
 }
 
-bool rank_order(const ProcessEntry* left, const ProcessEntry* right) {
-  const auto key = [](const ProcessEntry* entry) {
-    const std::optional<int> rank = entry->facts ? entry->facts->job.rank : std::nullopt;
-    return std::pair(rank.value_or(std::numeric_limits<int>::max()), entry->key.pid);
-  };
-  return key(left) < key(right);
-}
+// What else the selection means, to tell what it can do without.
+class Meant {
+ public:
+  explicit Meant(const Candidates& candidates) : candidates_(candidates) {
+    for (const ProcessEntry* entry : candidates.matched) {
+      if (candidates.parts.at(entry->key.pid).role != Role::worker) continue;
+      const std::size_t group = candidates.family.group(*entry);
+      with_workers_.insert(group);
+      if (holds_gpu(*entry) == true) with_gpus_.insert(group);
+      const auto tenant = tenant_of(*entry);
+      if (tenant && candidates.family.job(*entry).local_rank) with_ranks_.insert(*tenant);
+    }
+  }
+
+  // Why `entry` is left out for the sake of others; "" when it is not.
+  [[nodiscard]] std::string reason_to_skip(const ProcessEntry& entry) const {
+    const Part& part = candidates_.parts.at(entry.key.pid);
+    const std::size_t group = candidates_.family.group(entry);
+    const JobFacts& job = candidates_.family.job(entry);
+    if (part.role != Role::worker) {
+      if (with_workers_.contains(group)) return part.reason;
+      // A launcher does not see the variables that it sets for its workers, and an agent of Ray's
+      // did not start them: outside a scheduler their job stays unknown.
+      const auto tenant = tenant_of(entry);
+      const bool replaced = part.role == Role::launcher && job.job.value.empty() && tenant &&
+                            with_ranks_.contains(*tenant);
+      return replaced ? part.reason : "";
+    }
+    const bool lacks_gpu = holds_gpu(entry) == false && !job.rank && with_gpus_.contains(group);
+    return lacks_gpu ? "holds no GPU, unlike others of its job" : "";
+  }
+
+ private:
+  const Candidates& candidates_;
+  std::set<std::size_t> with_workers_, with_gpus_;  // groups
+  std::set<Tenant> with_ranks_;
+};
 
 std::string stalled_reason(const ProcessEntry& entry, MonotonicTime now) {
   const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - entry.last_poll);
   return fmt::format("stalled: last poll {} s ago", age.count());
 }
 
-// Drops what would not answer, what is a launcher, and what is over the limit.
-void sort_out(const std::vector<const ProcessEntry*>& matched,
-              const std::vector<const ProcessEntry*>& reachable, const Selection& selection,
-              MonotonicTime now, Selected& selected) {
-  for (const ProcessEntry* entry : matched) {
-    const Pid pid = entry->key.pid;
-    if (is_launcher(*entry) && !names_pid(*entry, selection) && has_workers(*entry, reachable)) {
-      selected.skipped.push_back({pid, "launcher of the job: it registers, but trains nothing"});
-    } else if (!names_pid(*entry, selection) && state_of(*entry, now) == ProcessState::stalled) {
-      selected.skipped.push_back({pid, stalled_reason(*entry, now)});
+// Drops what would not answer, what others do better, and what is over the limit.
+void sort_out(const Candidates& candidates, const Selection& selection, MonotonicTime now,
+              Selected& selected) {
+  const Meant meant(candidates);
+  for (const ProcessEntry* entry : candidates.matched) {
+    const Role role = candidates.parts.at(entry->key.pid).role;
+    const auto skip = [&](std::string reason) {
+      selected.skipped.push_back({entry->key.pid, std::move(reason), role});
+    };
+    const bool named = names_pid(*entry, selection);
+    std::string reason = named ? "" : meant.reason_to_skip(*entry);
+    if (!reason.empty()) {
+      skip(std::move(reason));
+    } else if (!named && state_of(*entry, now) == ProcessState::stalled) {
+      skip(stalled_reason(*entry, now));
     } else if (selection.process_limit > 0 && selected.chosen.size() >= selection.process_limit) {
-      selected.skipped.push_back(
-          {pid, fmt::format("over the limit of {} processes", selection.process_limit)});
+      skip(fmt::format("over the limit of {} processes", selection.process_limit));
     } else {
       selected.chosen.push_back(entry);
     }
@@ -122,50 +205,78 @@ void sort_out(const std::vector<const ProcessEntry*>& matched,
 }
 
 // Unregistered or another user's: which of the two is nobody's business who may not reach it.
-std::vector<std::string> unmatched_names(const std::vector<const ProcessEntry*>& reachable,
-                                         const std::vector<const ProcessEntry*>& matched,
-                                         const Selection& selection) {
+std::vector<std::string> unmatched_names(const Candidates& candidates, const Selection& selection) {
   std::vector<std::string> sentences;
+  const auto say_unless = [&](const std::vector<const ProcessEntry*>& among, auto is_it,
+                              std::string sentence) {
+    const bool found = std::ranges::any_of(among, [&](const auto* entry) { return is_it(*entry); });
+    if (!found) sentences.push_back(std::move(sentence));
+  };
   for (const std::int64_t pid : selection.pids) {
     Selection one;
     one.pids = {pid};
-    const bool found = std::ranges::any_of(
-        reachable, [&](const ProcessEntry* entry) { return names_pid(*entry, one); });
-    if (!found) {
-      sentences.push_back(fmt::format("pid {}: not registered with the daemon, or not yours", pid));
-    }
+    say_unless(
+        candidates.reachable, [&](const ProcessEntry& entry) { return names_pid(entry, one); },
+        fmt::format("pid {}: not registered with the daemon, or not yours", pid));
+  }
+  if (selection.job) {
+    say_unless(
+        candidates.reachable,
+        [&](const ProcessEntry& entry) {
+          return matches_job(entry, candidates.family.job(entry), *selection.job);
+        },
+        fmt::format("job {}: none of its processes is registered here, or they are not yours",
+                    *selection.job));
   }
   for (const int rank : selection.ranks) {
-    const bool found = std::ranges::any_of(matched, [&](const ProcessEntry* entry) {
-      return entry->facts && entry->facts->job.rank == rank;
-    });
-    if (!found) sentences.push_back(fmt::format("rank {}: no such process here", rank));
+    say_unless(
+        candidates.matched,
+        [&](const ProcessEntry& entry) { return candidates.family.job(entry).rank == rank; },
+        fmt::format("rank {}: no such process here", rank));
   }
+  for (const int gpu : selection.gpus) {
+    say_unless(
+        candidates.matched, [&](const ProcessEntry& entry) { return holds_one_of(entry, {gpu}); },
+        fmt::format("GPU {}: none of the processes that you may trace has /dev/nvidia{} open", gpu,
+                    gpu));
+  }
+  if (!selection.container) return sentences;
+  say_unless(
+      candidates.reachable,
+      [&](const ProcessEntry& entry) { return is_in_container(entry, *selection.container); },
+      fmt::format("container {}: none of the processes that you may trace is in it (give its name, "
+                  "its id, or at least {} characters of its id)",
+                  clean_text(*selection.container, kMaxShownContainer), kMinContainerPrefix));
   return sentences;
 }
 
-bool several_owners(const std::vector<const ProcessEntry*>& chosen) {
-  std::set<JobKey> jobs;
-  for (const ProcessEntry* entry : chosen) jobs.insert(job_key(*entry));
-  return jobs.size() > 1;
+// Users and jobs; all processes of one tenant without a job are taken for one.
+bool several_owners(const Candidates& candidates, const std::vector<const ProcessEntry*>& chosen) {
+  std::map<std::size_t, std::string> jobs;  // of each group, any
+  for (const ProcessEntry* entry : candidates.reachable) {
+    const std::string& job = candidates.family.job(*entry).job.value;
+    if (!job.empty()) jobs.try_emplace(candidates.family.group(*entry), job);
+  }
+  std::set<std::tuple<Uid, std::string, std::string>> owners;
+  for (const ProcessEntry* entry : chosen) {
+    std::string job = candidates.family.job(*entry).job.value;
+    const auto of_group = jobs.find(candidates.family.group(*entry));
+    if (job.empty() && of_group != jobs.end()) job = of_group->second;
+    owners.emplace(entry->uid, entry->facts ? entry->facts->container : "", std::move(job));
+  }
+  return owners.size() > 1;
 }
 
 }  // namespace
 
 Selected select_processes(const std::vector<const ProcessEntry*>& entries,
                           const Selection& selection, const Caller& caller, MonotonicTime now) {
-  std::vector<const ProcessEntry*> reachable;
-  std::ranges::copy_if(entries, std::back_inserter(reachable),
-                       [&](const ProcessEntry* entry) { return may_reach(caller, *entry); });
-  std::ranges::sort(reachable, rank_order);
-  std::vector<const ProcessEntry*> matched;
-  std::ranges::copy_if(reachable, std::back_inserter(matched),
-                       [&](const ProcessEntry* entry) { return matches(*entry, selection); });
+  const Candidates candidates = find_candidates(entries, selection, caller);
   Selected selected;
-  sort_out(matched, reachable, selection, now, selected);
-  selected.unmatched = unmatched_names(reachable, matched, selection);
-  selected.ambiguous =
-      caller.host_root && selection.empty() && !selection.all && several_owners(selected.chosen);
+  sort_out(candidates, selection, now, selected);
+  selected.unmatched = unmatched_names(candidates, selection);
+  selected.ambiguous = caller.host_root && selection.empty() && !selection.all &&
+                       several_owners(candidates, selected.chosen);
   return selected;
 }
 

@@ -13,6 +13,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 const MonotonicTime kNow{seconds(100)};
 
@@ -26,6 +27,7 @@ class SelectionTest : public testing::Test {
     ProcessFacts facts;
     facts.key = entry.key;
     facts.uid = uid;
+    facts.descriptors_read = true;
     facts.namespace_pid = pid % 100;
     facts.command = "python train.py --pid " + std::to_string(pid);
     facts.job.job = JobId{job};
@@ -61,6 +63,16 @@ class SelectionTest : public testing::Test {
     Selection selection;
     selection.job = name;
     return selection;
+  }
+
+  static Selection container(const std::string& name) {
+    Selection selection;
+    selection.container = name;
+    return selection;
+  }
+  static void hold_gpu(ProcessEntry& entry, int gpu) {
+    entry.facts->holds_gpu = true;
+    entry.facts->gpus = {gpu};
   }
 
   std::deque<ProcessEntry> entries_;
@@ -185,6 +197,122 @@ TEST_F(SelectionTest, ALauncherWithoutAJobBelongsToItsUsersWorkers) {
   entries_.pop_back();
   add(203, 0, Uid{1001}, "n1:29500");
   EXPECT_THAT(chosen({}, user()), ElementsAre(201));
+}
+
+TEST_F(SelectionTest, HoldersOfAGpuComeFirstAndWinTheLimit) {
+  add(201, 0, Uid{1000}, "9");
+  hold_gpu(add(202, 1, Uid{1000}, "9"), 0);
+  hold_gpu(add(203, 2, Uid{1000}, "9"), 1);
+  EXPECT_THAT(chosen({}, user()), ElementsAre(202, 203, 201)) << "a rank is never left out";
+  Selection selection;
+  selection.process_limit = 2;
+  EXPECT_THAT(chosen(selection, user()), ElementsAre(202, 203));
+}
+
+TEST_F(SelectionTest, AControllerWithoutRankAndGpuIsSkippedBesideHolders) {
+  add(201, -1, Uid{1000}, "9");
+  hold_gpu(add(202, -1, Uid{1000}, "9"), 0);
+  add(301, -1, Uid{1000}, "10");  // another job, on the CPU
+  add(401);                       // no job: nothing to do with the others
+  const Selected selected = select({}, user());
+  EXPECT_THAT(chosen({}, user()), ElementsAre(202, 301, 401));
+  ASSERT_EQ(selected.skipped.size(), 1U);
+  EXPECT_EQ(selected.skipped[0].pid, Pid{201});
+  EXPECT_EQ(selected.skipped[0].reason, "holds no GPU, unlike others of its job");
+  EXPECT_EQ(selected.skipped[0].role, Role::worker);
+  Selection named;
+  named.pids = {201};
+  EXPECT_THAT(chosen(named, user()), ElementsAre(201));
+  named = {};
+  named.command = "--pid 201";
+  EXPECT_THAT(chosen(named, user()), ElementsAre(201)) << "nothing better is meant";
+}
+
+TEST_F(SelectionTest, AJobThatIsNotHereIsNamed) {
+  add(201, 0);
+  Selection selection;
+  selection.job = "77";
+  EXPECT_THAT(select(selection, user()).unmatched, ElementsAre(HasSubstr("job 77: none")));
+}
+
+TEST_F(SelectionTest, ByGpu) {
+  hold_gpu(add(201, 0), 0);
+  hold_gpu(add(202, 1), 3);
+  add(203, 2);
+  add(204).facts->holds_gpu = true;  // an AMD one has no number
+  Selection selection;
+  selection.gpus = {3};
+  EXPECT_FALSE(selection.empty());
+  EXPECT_THAT(chosen(selection, user()), ElementsAre(202));
+  EXPECT_THAT(select(selection, user()).unmatched, IsEmpty());
+  selection.gpus = {0, 3, 5};
+  EXPECT_THAT(chosen(selection, user()), ElementsAre(201, 202));
+  EXPECT_THAT(select(selection, user()).unmatched, ElementsAre(HasSubstr("GPU 5: none")));
+  selection.ranks = {1};
+  EXPECT_THAT(chosen(selection, user()), ElementsAre(202));
+}
+
+TEST_F(SelectionTest, ByContainer) {
+  const std::string id = "0123456789ab" + std::string(52, 'c');
+  const std::string pod = "pod4f0c2d3e-1111-2222-3333-444455556666";
+  struct Case {
+    std::string container, wanted;
+    bool matches;
+  };
+  const Case cases[] = {
+      {id, id, true},
+      {id, "012345", true},
+      {id, "0123456789ab", true},
+      {id, "01234", false},
+      {id, "123456", false},
+      {id, id + "0", false},
+      {id + "@/user.slice", id, true},
+      {id + "@/user.slice", id + "@/user.slice", true},
+      {id + "@/user.slice", "012345", true},
+      {id + "@/user.slice", id + "@", false},
+      {"mymachine", "mymachine", true},
+      {"mymachine", "mymach", false},
+      {"box", "box", true},
+      {"box@/user.slice", "box", true},
+      {pod, pod, true},
+      {pod, "4f0c2d3e-1111-2222-3333-444455556666", true},
+      {pod, "4f0c2d3e", true},
+      {pod, "pod4f0c2d", true},
+      {pod, "4f0c", false},
+      {"pod4f0c2d3e_1111_2222_3333_444455556666", "4f0c2d3e-1111-22", true},
+      {"pod4f0c2d3e_1111_2222_3333_444455556666", "pod", false},
+      {pod, "podpod4f0c2d3e", false},
+      {"podium", "podium", true},
+      {"podium", "ium", false},
+      {"deadbeef0", "deadbeef", false},
+      {"", "", false},
+      {"", "012345", false},
+      {id, "", false},
+  };
+  for (const Case& c : cases) {
+    entries_.clear();
+    add(201).facts->container = c.container;
+    Selection selection;
+    selection.container = c.wanted;
+    EXPECT_FALSE(selection.empty());
+    EXPECT_EQ(chosen(selection, root()).size(), c.matches ? 1U : 0U)
+        << c.container << " " << c.wanted;
+    EXPECT_EQ(select(selection, root()).unmatched.size(), c.matches ? 0U : 1U);
+  }
+  EXPECT_THAT(select(container("0123"), root()).unmatched,
+              ElementsAre(HasSubstr("container 0123: none")));
+}
+
+TEST_F(SelectionTest, AnotherTenantsContainerIsAsGoodAsNone) {
+  add(201).facts->container = "mymachine";
+  EXPECT_THAT(chosen(container("mymachine"), user()), IsEmpty());
+  EXPECT_THAT(select(container("mymachine"), user()).unmatched, SizeIs(1));
+}
+
+TEST_F(SelectionTest, TheRolesOfTheSkippedAreTold) {
+  add(201, -1, Uid{1000}, "9").facts->job.launcher = true;
+  add(202, 0, Uid{1000}, "9");
+  EXPECT_EQ(select({}, user()).skipped.at(0).role, Role::launcher);
 }
 
 TEST_F(SelectionTest, StalledOnesAreSkippedWithTheirAge) {
