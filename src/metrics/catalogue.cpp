@@ -80,8 +80,19 @@ std::string list_as_json(Catalogue catalogue) {
   for (const IntervalName& name : kIntervalNames) {
     names.push_back({{"json", name.name}, {"unit", form_text(name.form)}, {"help", name.help}});
   }
-  const Json list = {
-      {"schema", kSchema}, {"metrics", std::move(metrics)}, {"interval_names", std::move(names)}};
+  Json derived = Json::array();
+  for (const DerivedMetric& metric : kDerivedMetrics) {
+    Json labels = Json::array();
+    if (!metric.by.empty()) labels.push_back(metric.by);
+    derived.push_back({{"id", metric.name},
+                       {"unit", metric.unit},
+                       {"help", metric.help},
+                       {"labels", std::move(labels)}});
+  }
+  const Json list = {{"schema", kSchema},
+                     {"metrics", std::move(metrics)},
+                     {"interval_names", std::move(names)},
+                     {"derived_metrics", std::move(derived)}};
   return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -101,6 +112,10 @@ std::string list_catalogue(Catalogue catalogue, bool json) {
   for (const IntervalName& name : kIntervalNames) {
     list +=
         fmt::format("  {:<28} {:<8} {:<10} {}\n", name.name, "", form_text(name.form), name.help);
+  }
+  list += "derived from the above when they are queried (dyno metrics query)\n";
+  for (const DerivedMetric& metric : kDerivedMetrics) {
+    list += fmt::format("  {:<28} {:<8} {:<10} {}\n", metric.name, "", metric.unit, metric.help);
   }
   return list;
 }
@@ -132,6 +147,13 @@ std::string catalogue_page(Catalogue catalogue) {
   for (const IntervalName& name : kIntervalNames) {
     page +=
         fmt::format("| {} | {} | {} |\n", code_cell(name.name), form_text(name.form), name.help);
+  }
+  page +=
+      "\n## Derived metrics\n\nComputed from the above when somebody queries the history; see "
+      "[history.md](history.md).\n\n| name | unit | label | what |\n| --- | --- | --- | --- |\n";
+  for (const DerivedMetric& metric : kDerivedMetrics) {
+    page += fmt::format("| {} | {} | {} | {} |\n", code_cell(metric.name), metric.unit,
+                        code_cell(metric.by), metric.help);
   }
   return page;
 }

@@ -1,10 +1,13 @@
 // All metrics there are: checks at compile time, and the list as text, JSON and a page.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "metrics/derived_metrics.h"
 #include "metrics/descriptor.h"
 #include "metrics/interval_names.h"
 #include "metrics/naming.h"
@@ -64,6 +67,24 @@ constexpr bool same_name(const SchemeName& a, const SchemeName& b) {
          a.fixed_value == b.fixed_value;
 }
 
+struct Name {
+  std::string_view name;
+  std::string_view fixed_key;
+  std::string_view fixed_value;
+  constexpr auto operator<=>(const Name&) const = default;
+};
+
+constexpr void add_name(std::vector<Name>& names, const SchemeName& scheme) {
+  if (!scheme.name.empty()) {
+    names.push_back({scheme.name, scheme.fixed_key, scheme.fixed_value});
+  }
+}
+
+constexpr bool are_unique(std::vector<Name>& names) {
+  std::ranges::sort(names);
+  return std::ranges::adjacent_find(names) == names.end();
+}
+
 }  // namespace catalogue_checks
 
 // Has id, help and source; its patterns are sound; JSON, which has no labels, folds all of them.
@@ -93,29 +114,25 @@ constexpr bool same_name(const SchemeName& a, const SchemeName& b) {
          !checks::same_name(a.otlp, b.otlp) && !checks::same_name(a.json, b.json);
 }
 
-// Counts, not addresses, tell a metric from the others: g++ 12 takes no comparison of addresses for
-// constant when it instruments undefined behaviour.
-[[nodiscard]] constexpr bool is_distinct_from_all(Catalogue catalogue,
-                                                  const MetricDescriptor& metric) {
-  std::size_t alike = 0;
-  for (const CatalogueSection& section : catalogue) {
-    for (const MetricDescriptor& other : section.metrics) {
-      if (!are_distinct(other, metric)) ++alike;
-    }
-  }
-  for (const IntervalName& name : kIntervalNames) {
-    if (name.name == metric.json.name) return false;
-  }
-  return alike == 1;  // itself
-}
-
+// The same of all of them, and of the names of sums and shares. Sorted, as comparing each with each
+// is more than a compiler does at compile time.
 [[nodiscard]] constexpr bool has_unique_names(Catalogue catalogue) {
+  namespace checks = catalogue_checks;
+  std::vector<checks::Name> ids;
+  std::vector<checks::Name> prometheus;
+  std::vector<checks::Name> otlp;
+  std::vector<checks::Name> json;
   for (const CatalogueSection& section : catalogue) {
     for (const MetricDescriptor& metric : section.metrics) {
-      if (!is_distinct_from_all(catalogue, metric)) return false;
+      ids.push_back({metric.id, {}, {}});
+      checks::add_name(prometheus, metric.prometheus);
+      checks::add_name(otlp, metric.otlp);
+      checks::add_name(json, metric.json);
     }
   }
-  return true;
+  for (const IntervalName& name : kIntervalNames) json.push_back({name.name, {}, {}});
+  return checks::are_unique(ids) && checks::are_unique(prometheus) && checks::are_unique(otlp) &&
+         checks::are_unique(json);
 }
 
 [[nodiscard]] constexpr bool has_metric(Catalogue catalogue, std::string_view id,
@@ -131,8 +148,40 @@ constexpr bool same_name(const SchemeName& a, const SchemeName& b) {
 // Does each name of sums and shares speak of metrics that there are?
 [[nodiscard]] constexpr bool serves_interval_names(Catalogue catalogue) {
   for (const IntervalName& name : kIntervalNames) {
-    if (!has_metric(catalogue, name.part, name.part_value.empty() ? 0 : 1)) return false;
-    if (!name.whole.empty() && !has_metric(catalogue, name.whole, 1)) return false;
+    const std::size_t more = name.is_per_label() ? 1 : 0;
+    if (!has_metric(catalogue, name.part, (name.part_value.empty() ? 0 : 1) + more)) return false;
+    if (!name.whole.empty() && !has_metric(catalogue, name.whole, 1 + more)) return false;
+  }
+  return true;
+}
+
+namespace catalogue_checks {
+
+constexpr bool has_label(Catalogue catalogue, std::string_view id, std::string_view key) {
+  for (const CatalogueSection& section : catalogue) {
+    for (const MetricDescriptor& metric : section.metrics) {
+      if (metric.id == id) return key.empty() || is_label_of(metric, key);
+    }
+  }
+  return false;
+}
+
+}  // namespace catalogue_checks
+
+// Are derived metrics' names nobody else's, and do they speak of metrics and labels that there are?
+[[nodiscard]] constexpr bool serves_derived_metrics(Catalogue catalogue) {
+  namespace checks = catalogue_checks;
+  for (const DerivedMetric& derived : kDerivedMetrics) {
+    if (checks::has_label(catalogue, derived.name, "")) return false;
+    for (const DerivedTerm& term : derived.above) {
+      if (!checks::has_label(catalogue, term.metric, term.key)) return false;
+      if (!checks::has_label(catalogue, term.metric, derived.by)) return false;
+    }
+    for (const DerivedTerm& term : derived.below) {
+      if (!checks::has_label(catalogue, term.metric, term.key)) return false;
+      const std::string_view by = derived.below_is_whole ? "" : derived.by;
+      if (!checks::has_label(catalogue, term.metric, by)) return false;
+    }
   }
   return true;
 }

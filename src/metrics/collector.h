@@ -21,6 +21,10 @@ class Collector {
   // seen and closed when it goes. What is left unwritten counts as not reported; with an error,
   // everything unwritten is absent for the error's reason. The steady state allocates nothing.
   [[nodiscard]] virtual Status collect(Samples& out) = 0;
+
+  // For what a worker reads: it has answered since the last collect(), which is then called at the
+  // next tick, whatever the tier.
+  [[nodiscard]] virtual bool has_news() const { return false; }
 };
 
 }  // namespace dynolog

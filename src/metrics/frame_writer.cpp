@@ -67,8 +67,17 @@ std::optional<std::string> FrameWriter::take_open_error(SourceIndex source) {
 
 SeriesHandle FrameWriter::open(const MetricDescriptor& descriptor,
                                std::span<const std::string_view> label_values) {
+  return adopt(book_.open(current_, descriptor, label_values));
+}
+
+SeriesHandle FrameWriter::open(std::shared_ptr<const MetricDescriptor> descriptor,
+                               std::span<const std::string_view> label_values) {
+  const MetricDescriptor& what = *descriptor;
+  return adopt(book_.open(current_, what, label_values, std::move(descriptor)));
+}
+
+SeriesHandle FrameWriter::adopt(const Result<Slot>& slot) {
   Source& source = sources_[current_];
-  const auto slot = book_.open(current_, descriptor, label_values);
   if (!slot) {
     if (!source.open_error) source.open_error = slot.error().message;
     return {};

@@ -36,6 +36,8 @@ class FrameWriter final : public Samples {
   using Samples::open;
   [[nodiscard]] SeriesHandle open(const MetricDescriptor& descriptor,
                                   std::span<const std::string_view> label_values) override;
+  [[nodiscard]] SeriesHandle open(std::shared_ptr<const MetricDescriptor> descriptor,
+                                  std::span<const std::string_view> label_values) override;
   void close(SeriesHandle& handle) override;
   void set(SeriesHandle handle, double value) override;
   void absent(SeriesHandle handle, AbsentReason reason) override;
@@ -49,6 +51,7 @@ class FrameWriter final : public Samples {
     AbsentCounts absences{};
     std::optional<std::string> open_error;
   };
+  SeriesHandle adopt(const Result<Slot>& slot);
   void mark(Slot slot);
   void make_absent(Slot slot, AbsentReason reason);
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 
 #include "metrics/frame_rates.h"
 #include "metrics/naming.h"
@@ -49,6 +50,22 @@ TEST_F(FrameWriterTest, AValueStandsInItsSlot) {
   EXPECT_EQ(frame.value(0), 42);
   EXPECT_TRUE(frame.reading_of(series).fresh);
   EXPECT_EQ(frame.reading_of(series).time, MonotonicTime(now_));
+}
+
+TEST_F(FrameWriterTest, ASeriesKeepsADescriptorThatIsNoConstant) {
+  auto descriptor = std::make_shared<const MetricDescriptor>(
+      MetricDescriptor{.id = "test.made", .help = "Made while it runs", .source = "test"});
+  const std::weak_ptr<const MetricDescriptor> watched = descriptor;
+  SeriesHandle handle;
+  std::shared_ptr<const SeriesTable> table = tick([&] {
+                                               handle = writer_.open(std::move(descriptor), {});
+                                               writer_.set(handle, 1);
+                                             }).table();
+  tick([&] { writer_.close(handle); });
+  ASSERT_NE(table->at(0), nullptr);
+  EXPECT_EQ(table->at(0)->descriptor->id, "test.made") << "who still holds the table may look";
+  table.reset();
+  EXPECT_TRUE(watched.expired());
 }
 
 TEST_F(FrameWriterTest, TheTableIsReplacedOnlyWhenSeriesChange) {

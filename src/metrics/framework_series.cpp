@@ -33,15 +33,16 @@ void FrameworkSeries::open(const StageState& state, Stage& stage, Samples& out) 
     return;
   }
   stage.duration = out.open(metric("sink.duration"), {name});
+  stage.success = out.open(metric("sink.success"), {name});
   stage.succeeded = out.open(metric("sink.frames"), {name, "success"});
   stage.failed = out.open(metric("sink.frames"), {name, "failure"});
   stage.last_success = out.open(metric("sink.last_success"), {name});
   stage.queue_length = out.open(metric("sink.queue_length"), {name});
   stage.dropped = out.open(metric("sink.dropped"), {name});
+  stage.delivery_failures = out.open(metric("sink.delivery_failures"), {name});
 }
 
 void FrameworkSeries::emit_collector(const StageState& state, Stage& stage, Samples& out) {
-  out.set(stage.success, state.failing ? 0 : 1);
   for (std::size_t i = 0; i < kAbsentReasons; ++i) {
     if (state.absences[i] == 0) continue;
     if (!stage.rejected[i].valid()) {
@@ -55,6 +56,7 @@ void FrameworkSeries::emit_collector(const StageState& state, Stage& stage, Samp
 void FrameworkSeries::emit_sink(const StageState& state, const Stage& stage, Samples& out) {
   set_count(out, stage.queue_length, state.queue.length);
   set_count(out, stage.dropped, state.queue.dropped);
+  set_count(out, stage.delivery_failures, state.queue.delivery_failures);
 }
 
 void FrameworkSeries::emit(const std::vector<StageState>& states, std::uint64_t late_ticks,
@@ -70,8 +72,10 @@ void FrameworkSeries::emit(const std::vector<StageState>& states, std::uint64_t 
     set_count(out, stage.failed, state.failures);
     if (state.successes + state.failures == 0) {  // sinks, before their first frame
       out.absent(stage.duration, AbsentReason::not_reported);
+      out.absent(stage.success, AbsentReason::not_reported);
     } else {
       out.set(stage.duration, state.last_duration_s);
+      out.set(stage.success, state.failing ? 0 : 1);
     }
     if (state.last_success) {
       out.set(stage.last_success, epoch_seconds(*state.last_success));

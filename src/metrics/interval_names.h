@@ -15,16 +15,21 @@ enum class IntervalForm {
 };
 
 struct IntervalName {
+  // "cpu_u_node{node}": one for each value of that label, which is the first of part and whole.
   std::string_view name;
   IntervalForm form;
   std::string_view part;        // a descriptor's id
-  std::string_view part_value;  // of its only label; "": it has none
+  std::string_view part_value;  // of its only label, or of its second one; "": it has none
   std::string_view whole;       // shares: the descriptor whose series are summed up
   std::string_view help;
+  [[nodiscard]] constexpr bool is_per_label() const {
+    return name.find('{') != std::string_view::npos;
+  }
 };
 
 inline constexpr std::string_view kAllCpus = "cpu.time.all";
 inline constexpr std::string_view kAllGuests = "cpu.guest_time.all";
+inline constexpr std::string_view kNodeCpus = "cpu.time.node";
 
 inline constexpr std::array kIntervalNames = {
     IntervalName{"uptime", IntervalForm::age, "host.boot_time", "", "", "Seconds since the boot"},
@@ -40,6 +45,12 @@ inline constexpr std::array kIntervalNames = {
                  "Time of guests in percent of all CPU time; contained in cpu_u"},
     IntervalName{"cpu_guest_nice", IntervalForm::share, kAllGuests, "nice", kAllCpus,
                  "Time of niced guests in percent of all CPU time; contained in nice time"},
+    IntervalName{"cpu_u_node{node}", IntervalForm::share, kNodeCpus, "user", kNodeCpus,
+                 "User time of a NUMA node's CPUs in percent of all their time"},
+    IntervalName{"cpu_s_node{node}", IntervalForm::share, kNodeCpus, "system", kNodeCpus,
+                 "System time of a NUMA node's CPUs in percent of all their time"},
+    IntervalName{"cpu_i_node{node}", IntervalForm::share, kNodeCpus, "idle", kNodeCpus,
+                 "Idle time of a NUMA node's CPUs in percent of all their time"},
     IntervalName{"cpu_u_ms", IntervalForm::milliseconds, kAllCpus, "user", "", "User time"},
     IntervalName{"cpu_s_ms", IntervalForm::milliseconds, kAllCpus, "system", "", "System time"},
     IntervalName{"cpu_w_ms", IntervalForm::milliseconds, kAllCpus, "iowait", "",

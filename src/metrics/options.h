@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
+#include <string>
 
 #include "base/clock.h"
 
@@ -14,6 +16,8 @@ struct PipelineOptions {
   // run, which opens files and series, does not count.
   Nanoseconds slow_run = Milliseconds(5);
   unsigned slow_runs = 3;
+  // Collectors by name that are read at a period of the user's choice, whatever they take.
+  std::map<std::string, std::chrono::seconds> collector_periods{};
   std::size_t max_series = 200'000;
   std::size_t max_queued_events = 4096;
 };

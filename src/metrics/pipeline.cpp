@@ -44,6 +44,12 @@ class ThreadedPipeline final : public Pipeline {
     wake();
   }
   [[nodiscard]] std::vector<StageState> states() const override { return sampler_.states(); }
+  [[nodiscard]] bool alive() override {
+    const bool came_round = came_round_ == asked_;
+    ++asked_;
+    wake();
+    return came_round;
+  }
 
  private:
   void wake() {
@@ -74,6 +80,7 @@ class ThreadedPipeline final : public Pipeline {
   void take_wake() {
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof(count));
+    came_round_ = asked_.load();
   }
 
   bool take_tick() {
@@ -98,6 +105,8 @@ class ThreadedPipeline final : public Pipeline {
   UniqueFd wake_;
   Log& log_;
   std::atomic<bool> stopping_ = false;
+  std::atomic<std::uint64_t> asked_ = 0;
+  std::atomic<std::uint64_t> came_round_ = 0;
   std::uint64_t late_ticks_ = 0;
   std::thread thread_;  // last: it uses all of the above
 };

@@ -29,6 +29,8 @@ class Pipeline {
 
   virtual void publish(Event event) = 0;                             // any thread
   [[nodiscard]] virtual std::vector<StageState> states() const = 0;  // any thread
+  // Whether the thread has come round since the last call, which also asked it to. True at first.
+  [[nodiscard]] virtual bool alive() = 0;
 };
 
 }  // namespace dynolog

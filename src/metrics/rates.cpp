@@ -11,7 +11,7 @@ std::expected<double, NoIncrease> amount_between(double before, double now,
   if (now >= before) return now - before;
   if (before - now <= counter.backward_slack) return 0.0;
   if (counter.bits == 0) return std::unexpected(NoIncrease::reset);
-  const double range = std::ldexp(1.0, static_cast<int>(counter.bits));
+  const double range = std::ldexp(counter.scale, static_cast<int>(counter.bits));
   if (before >= range) return std::unexpected(NoIncrease::reset);  // it is no such counter
   const double wrapped = (range - before) + now;
   if (wrapped >= range / 2) return std::unexpected(NoIncrease::reset);

@@ -62,6 +62,15 @@ TEST(Rates, Wraps64Bits) {
   EXPECT_EQ(increase(at(1e12, 0), at(5, 1000), bits(64)).error(), NoIncrease::reset);
 }
 
+TEST(Rates, WrapsWhereTheKernelCountsInSmallerUnits) {
+  // Milliseconds in 32 bits, told in seconds.
+  const RateRules rules{.counter = {.bits = 32, .scale = 1e-3}};
+  const auto result = increase(at(4294967.0, 0), at(0.5, 1000), rules);
+  ASSERT_TRUE(result);
+  EXPECT_NEAR(result->amount, 0.796, 1e-6);
+  EXPECT_EQ(increase(at(1000, 0), at(0.5, 1000), rules).error(), NoIncrease::reset);
+}
+
 TEST(Rates, SmallStepsBackAreNoise) {
   const RateRules rules{.counter = {.backward_slack = 3}};
   const auto result = increase(at(100, 0), at(97.5, 1000), rules);

@@ -1,10 +1,11 @@
 // Running collectors and sinks, and measuring them.
 #include "metrics/sampler.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 namespace dynolog {
-
 bool is_due(std::chrono::seconds period, std::optional<WallTime> last, WallTime now) {
   if (!last || period.count() == 0) return true;
   const auto number_of = [period](WallTime time) {
@@ -22,11 +23,16 @@ Sampler::Sampler(const PipelineOptions& options, std::vector<std::unique_ptr<Col
       writer_(collectors.size() + 1, options.max_series) {
   for (auto& collector : collectors) {
     const Tier tier = collector->tier();
-    const std::size_t stage = board_.add(StageKind::collector, collector->name(), tier);
-    collectors_.push_back({std::move(collector), stage, tier, std::nullopt, 0});
+    CollectorStage& entry = collectors_.emplace_back();
+    const auto chosen = options.collector_periods.find(std::string(collector->name()));
+    if (chosen != options.collector_periods.end()) entry.period = chosen->second;
+    entry.stage = board_.add(StageKind::collector, collector->name(),
+                             entry.period.value_or(least_period(tier)));
+    entry.collector = std::move(collector);
+    entry.tier = tier;
   }
   for (auto& sink : sinks) {
-    const std::size_t stage = board_.add(StageKind::sink, sink->name(), Tier::fast);
+    const std::size_t stage = board_.add(StageKind::sink, sink->name(), std::chrono::seconds(0));
     sinks_.push_back({std::move(sink), stage});
   }
 }
@@ -35,13 +41,18 @@ void Sampler::tick(std::uint64_t late_ticks, std::uint64_t events_dropped) {
   const WallTime wall = clock_.wall();
   writer_.begin_tick(wall, clock_.monotonic());
   for (std::size_t i = 0; i < collectors_.size(); ++i) {
-    const CollectorStage& entry = collectors_[i];
-    if (!is_due(least_period(entry.tier), entry.last_run, wall)) continue;
+    if (!is_due_now(collectors_[i], wall) && !collectors_[i].collector->has_news()) continue;
     run_collector(static_cast<SourceIndex>(i), wall);
   }
   run_framework_source(wall, late_ticks, events_dropped);
   const Frame& frame = writer_.finish_tick();
   for (SinkStage& entry : sinks_) run_sink(entry, frame);
+}
+
+bool Sampler::is_due_now(const CollectorStage& entry, WallTime wall) {
+  const auto period = entry.period.value_or(least_period(entry.tier));
+  return is_due(entry.missing ? std::max(period, least_period(Tier::slow)) : period, entry.last_run,
+                wall);
 }
 
 void Sampler::run_collector(SourceIndex source, WallTime wall) {
@@ -53,6 +64,7 @@ void Sampler::run_collector(SourceIndex source, WallTime wall) {
   const Nanoseconds duration = clock_.monotonic() - begin;
   if (entry.last_run) note_duration(entry, duration);
   entry.last_run = wall;
+  entry.missing = !status && is_not_here(status.error().kind);
   board_.set_absences(entry.stage, writer_.absences(source));
   report(entry.stage, board_.record(entry.stage, duration, status, wall), status);
   if (const auto error = writer_.take_open_error(source)) {
@@ -62,10 +74,10 @@ void Sampler::run_collector(SourceIndex source, WallTime wall) {
 
 void Sampler::note_duration(CollectorStage& entry, Nanoseconds duration) {
   entry.slow_runs = duration > options_.slow_run ? entry.slow_runs + 1 : 0;
-  if (entry.slow_runs < options_.slow_runs || entry.tier == Tier::slow) return;
+  if (entry.slow_runs < options_.slow_runs || entry.tier == Tier::slow || entry.period) return;
   entry.slow_runs = 0;
   entry.tier = next_slower(entry.tier);
-  board_.set_tier(entry.stage, entry.tier);
+  board_.set_period(entry.stage, least_period(entry.tier));
   log_.warning("collector {} takes {:.1f} ms: from now on it is read every {}",
                entry.collector->name(), std::chrono::duration<double, std::milli>(duration).count(),
                to_string(entry.tier));
@@ -104,9 +116,7 @@ void Sampler::report(std::size_t stage, StageBoard::Change change, const Status&
       log_.info("{} {} works again", state.kind, state.name);
       return;
     case StageBoard::Change::began_to_fail: {
-      const bool not_here = status.error().kind == ErrorKind::unavailable ||
-                            status.error().kind == ErrorKind::denied ||
-                            status.error().kind == ErrorKind::not_found;
+      const bool not_here = is_not_here(status.error().kind);
       log_.write(
           not_here ? LogLevel::info : LogLevel::warning,
           fmt::format("{} {} {}: {}", state.kind, state.name,

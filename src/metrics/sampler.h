@@ -38,12 +38,15 @@ class Sampler {
     std::size_t stage = 0;
     Tier tier = Tier::fast;
     std::optional<WallTime> last_run;
-    unsigned slow_runs = 0;  // one after another
+    unsigned slow_runs = 0;                        // one after another
+    std::optional<std::chrono::seconds> period{};  // the user's, instead of the tier's
+    bool missing = false;  // the host has no such source: looked for at the slow tier's pace
   };
   struct SinkStage {
     std::unique_ptr<Sink> sink;
     std::size_t stage = 0;
   };
+  [[nodiscard]] static bool is_due_now(const CollectorStage& entry, WallTime wall);
   void run_collector(SourceIndex source, WallTime wall);
   void note_duration(CollectorStage& entry, Nanoseconds duration);
   void run_framework_source(WallTime wall, std::uint64_t late_ticks, std::uint64_t events_dropped);

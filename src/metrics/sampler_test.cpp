@@ -69,8 +69,8 @@ class SamplerTest : public testing::Test {
     collectors.push_back(std::make_unique<ScriptedCollector>(tier, std::move(run)));
     std::vector<std::unique_ptr<Sink>> sinks;
     sinks.push_back(std::make_unique<CapturingSink>(seen_));
-    sampler_ = std::make_unique<Sampler>(PipelineOptions{}, std::move(collectors), std::move(sinks),
-                                         clock_, log_);
+    sampler_ =
+        std::make_unique<Sampler>(options_, std::move(collectors), std::move(sinks), clock_, log_);
     return *sampler_;
   }
   void tick() {
@@ -80,6 +80,7 @@ class SamplerTest : public testing::Test {
 
   FakeClock clock_{MonotonicTime(seconds(50)), WallTime(seconds(1'700'000'000))};
   CapturingLog log_;
+  PipelineOptions options_;
   CapturingSink::Seen seen_;
   std::unique_ptr<Sampler> sampler_;
 };
@@ -106,6 +107,41 @@ TEST_F(SamplerTest, TiersAreReadAtTheirPeriods) {
   }
 }
 
+// One that a worker reads for: it has news when the test says so.
+class AskingCollector final : public Collector {
+ public:
+  explicit AskingCollector(bool& news, int& runs) : news_(news), runs_(runs) {}
+  [[nodiscard]] std::string_view name() const override { return "asking"; }
+  [[nodiscard]] Tier tier() const override { return Tier::slow; }
+  [[nodiscard]] bool has_news() const override { return news_; }
+  [[nodiscard]] Status collect(Samples&) override {
+    ++runs_;
+    news_ = false;
+    return {};
+  }
+
+ private:
+  bool& news_;
+  int& runs_;
+};
+
+TEST_F(SamplerTest, NewsAreTakenAtTheNextTickWhateverTheTier) {
+  bool news = false;
+  int runs = 0;
+  std::vector<std::unique_ptr<Collector>> collectors;
+  collectors.push_back(std::make_unique<AskingCollector>(news, runs));
+  Sampler sampler(options_, std::move(collectors), {}, clock_, log_);
+  clock_.set_wall(WallTime(seconds(1'699'999'980)));  // a multiple of 60
+  for (int i = 0; i < 5; ++i, clock_.advance(seconds(1))) sampler.tick(0, 0);
+  EXPECT_EQ(runs, 1);
+  news = true;
+  for (int i = 0; i < 5; ++i, clock_.advance(seconds(1))) sampler.tick(0, 0);
+  EXPECT_EQ(runs, 2);
+  clock_.set_wall(WallTime(seconds(1'700'000'040)));
+  sampler.tick(0, 0);
+  EXPECT_EQ(runs, 3) << "its own turn stays";
+}
+
 TEST_F(SamplerTest, ASlowSourceDropsATierAndSaysSoOnce) {
   int count = 0;
   start(Tier::fast, [&](Samples&) -> Status {
@@ -116,8 +152,41 @@ TEST_F(SamplerTest, ASlowSourceDropsATierAndSaysSoOnce) {
   for (int i = 0; i < 60; ++i) tick();
   EXPECT_LT(count, 12);
   EXPECT_EQ(log_.count("collector scripted takes 6.0 ms: from now on it is read every 10 s"), 1U);
-  EXPECT_EQ(sampler_->states()[0].tier, Tier::slow) << "and another, as it stays slow";
+  EXPECT_EQ(sampler_->states()[0].period, least_period(Tier::slow))
+      << "and another, as it stays slow";
   EXPECT_EQ(log_.count("every 60 s"), 1U);
+}
+
+TEST_F(SamplerTest, AnIntervalOfTheUsersIsKept) {
+  options_.collector_periods["scripted"] = seconds(5);
+  int count = 0;
+  start(Tier::slow, [&](Samples&) -> Status {
+    ++count;
+    clock_.advance(Milliseconds(6));
+    return {};
+  });
+  clock_.set_wall(WallTime(seconds(1'699'999'980)));
+  for (int i = 0; i < 60; ++i) tick();
+  EXPECT_GE(count, 12) << "though it is slow";
+  EXPECT_LE(count, 13);
+  EXPECT_TRUE(log_.lines().empty());
+}
+
+TEST_F(SamplerTest, ASourceThatIsNotHereIsLookedForOnceAMinute) {
+  int count = 0;
+  bool is_here = false;
+  start(Tier::fast, [&](Samples&) -> Status {
+    ++count;
+    if (is_here) return {};
+    return fail(ErrorKind::not_found, "no such file");
+  });
+  clock_.set_wall(WallTime(seconds(1'699'999'980)));
+  for (int i = 0; i <= 120; ++i) tick();
+  EXPECT_EQ(count, 3);
+  is_here = true;
+  for (int i = 0; i < 70; ++i) tick();
+  EXPECT_GT(count, 10) << "from then on it is read each second";
+  EXPECT_EQ(log_.count("works again"), 1U);
 }
 
 TEST_F(SamplerTest, OneSlowRunChangesNothing) {

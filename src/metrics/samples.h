@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -38,6 +39,9 @@ class Samples {
                                   std::initializer_list<std::string_view> label_values) {
     return open(descriptor, std::span(label_values.begin(), label_values.size()));
   }
+  // The same for a descriptor that is no constant: its series keeps it.
+  [[nodiscard]] virtual SeriesHandle open(std::shared_ptr<const MetricDescriptor> descriptor,
+                                          std::span<const std::string_view> label_values) = 0;
   // The device is gone. The handle becomes invalid.
   virtual void close(SeriesHandle& handle) = 0;
 

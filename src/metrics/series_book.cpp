@@ -25,7 +25,8 @@ SeriesBook::SeriesBook(std::size_t max_series)
     : max_series_(max_series), published_(std::make_shared<const SeriesTable>()) {}
 
 Result<Slot> SeriesBook::open(SourceIndex source, const MetricDescriptor& descriptor,
-                              std::span<const std::string_view> label_values) {
+                              std::span<const std::string_view> label_values,
+                              std::shared_ptr<const MetricDescriptor> owner) {
   if (label_values.size() != label_count(descriptor)) {
     return fail(ErrorKind::invalid, fmt::format("{}: {} label values for {} keys", descriptor.id,
                                                 label_values.size(), label_count(descriptor)));
@@ -36,6 +37,7 @@ Result<Slot> SeriesBook::open(SourceIndex source, const MetricDescriptor& descri
   auto series = std::make_shared<Series>();
   series->descriptor = &descriptor;
   series->source = source;
+  series->owned = std::move(owner);
   for (const std::string_view value : label_values) {
     series->label_values.push_back(clean_text(value, kMaxLabelBytes));
   }

@@ -20,7 +20,8 @@ class SeriesBook {
   // An error of kind exhausted at the limit, invalid for a series that is open already or has not
   // as many values as its descriptor has keys. Values are foreign text: cleaned, at most 256 bytes.
   [[nodiscard]] Result<Slot> open(SourceIndex source, const MetricDescriptor& descriptor,
-                                  std::span<const std::string_view> label_values);
+                                  std::span<const std::string_view> label_values,
+                                  std::shared_ptr<const MetricDescriptor> owner = nullptr);
   void close(Slot slot);
 
   // The table of now: a new object when anything has changed since the last call.

@@ -19,9 +19,10 @@ using SourceIndex = std::uint16_t;  // of the collector that opened it, within o
 
 struct Series {
   SeriesId id;
-  const MetricDescriptor* descriptor = nullptr;  // constexpr data: lives for ever
+  const MetricDescriptor* descriptor = nullptr;  // lives as long as the series
   std::vector<std::string> label_values;  // one for each of the descriptor's keys, clean text
   SourceIndex source = 0;
+  std::shared_ptr<const MetricDescriptor> owned = nullptr;  // where it is no constexpr data
 };
 
 // Immutable once published: readers of any thread may hold one. A new one replaces it when series

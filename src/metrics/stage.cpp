@@ -3,12 +3,17 @@
 
 namespace dynolog {
 
-std::size_t StageBoard::add(StageKind kind, std::string_view name, Tier tier) {
+bool is_not_here(ErrorKind kind) {
+  return kind == ErrorKind::unavailable || kind == ErrorKind::denied ||
+         kind == ErrorKind::not_found;
+}
+
+std::size_t StageBoard::add(StageKind kind, std::string_view name, std::chrono::seconds period) {
   const std::scoped_lock lock(mutex_);
   StageState& state = states_.emplace_back();
   state.name = name;
   state.kind = kind == StageKind::collector ? "collector" : "sink";
-  state.tier = tier;
+  state.period = period;
   return states_.size() - 1;
 }
 
@@ -17,8 +22,10 @@ StageBoard::Change StageBoard::record(std::size_t stage, Nanoseconds duration, c
   const std::scoped_lock lock(mutex_);
   StageState& state = states_[stage];
   state.last_duration_s = std::chrono::duration<double>(duration).count();
+  state.total_duration_s += state.last_duration_s;
   const bool was_failing = state.failing;
   state.failing = !status;
+  state.unavailable = !status && is_not_here(status.error().kind);
   if (status) {
     ++state.successes;
     state.last_success = wall;
@@ -29,9 +36,9 @@ StageBoard::Change StageBoard::record(std::size_t stage, Nanoseconds duration, c
   return was_failing ? Change::none : Change::began_to_fail;
 }
 
-void StageBoard::set_tier(std::size_t stage, Tier tier) {
+void StageBoard::set_period(std::size_t stage, std::chrono::seconds period) {
   const std::scoped_lock lock(mutex_);
-  states_[stage].tier = tier;
+  states_[stage].period = period;
 }
 
 void StageBoard::set_absences(std::size_t stage, const AbsentCounts& absences) {
