@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "collectors/all_collectors.h"
 #include "metrics/sampler.h"
@@ -41,12 +43,30 @@ class SteppingClock final : public Clock {
   Nanoseconds now = std::chrono::seconds(1'700'000'000);
 };
 
+// Collectors that this host has no source for. They are looked at again each minute, with an error
+// that is text.
+std::vector<std::string> missing_here(const CollectorWorld& world) {
+  SteppingClock clock;
+  CapturingLog log;
+  auto collectors = make_collectors(world, {});
+  Sampler sampler(PipelineOptions{}, std::move(*collectors), {}, clock, log);
+  sampler.tick(0, 0);
+  std::vector<std::string> names = {"top"};  // processes come and go on this host
+  for (const StageState& state : sampler.states()) {
+    if (!state.failing) continue;
+    EXPECT_FALSE(log.lines().empty());
+    EXPECT_EQ(log.count("collector " + state.name + " is not available here"), 1U) << state.name;
+    names.push_back(state.name);
+  }
+  return names;
+}
+
 TEST(Allocations, NoneInTheSteadyState) {
   SteppingClock clock;
   CapturingLog log;
   CollectorWorld world;  // this host's /proc
   world.read_counters = [](const CounterVisitor& visit) { visit("rpc_requests", 1); };
-  auto collectors = make_collectors(world, {});
+  auto collectors = make_collectors(world, missing_here(world));
   ASSERT_TRUE(collectors);
   Sampler sampler(PipelineOptions{}, std::move(*collectors), {}, clock, log);
   const auto tick = [&] {

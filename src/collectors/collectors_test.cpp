@@ -1,91 +1,30 @@
 // The collectors, on recorded and on written /proc trees.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <map>
 #include <string>
 
 #include "base/file.h"
 #include "collectors/all_collectors.h"
+#include "collectors/collector_fixture.h"
 #include "collectors/cpu.h"
 #include "collectors/load.h"
 #include "collectors/self.h"
-#include "metrics/frame_writer.h"
+#include "testing/source_tree.h"
 
 namespace dynolog {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::DoubleEq;
-
-// A /proc of the test's own.
-class ProcTree {
- public:
-  ProcTree() {
-    std::string pattern = (fs::temp_directory_path() / "dynolog-proc-XXXXXX").string();
-    root_.proc = ::mkdtemp(pattern.data());
-  }
-  ProcTree(const ProcTree&) = delete;
-  ProcTree& operator=(const ProcTree&) = delete;
-  ~ProcTree() { fs::remove_all(root_.proc); }
-
-  void write(const std::string& name, std::string_view text) const {
-    std::ofstream(root_.proc + "/" + name, std::ios::trunc) << text;
-  }
-  [[nodiscard]] const SystemRoot& root() const { return root_; }
-
- private:
-  SystemRoot root_;
-};
-
-SystemRoot recorded_host() {
-  SystemRoot root;
-  root.proc = std::string(DYNOLOG_SOURCE_DIR) + "/tests/fixtures/vm-2cpu/proc";
-  return root;
-}
-
-// What one collector says, tick by tick: "id label,label" to value.
-class Ticks {
- public:
-  explicit Ticks(std::unique_ptr<Collector> collector) : collector_(std::move(collector)) {}
-
-  std::map<std::string, double> tick() {
-    ++second_;
-    writer_.begin_tick(WallTime(std::chrono::seconds(second_)),
-                       MonotonicTime(std::chrono::seconds(second_)));
-    writer_.begin_source(0, MonotonicTime(std::chrono::seconds(second_)));
-    status_ = collector_->collect(writer_);
-    writer_.end_source(status_);
-    const Frame& frame = writer_.finish_tick();
-    std::map<std::string, double> values;
-    for (Slot slot = 0; slot < frame.table()->size(); ++slot) {
-      const Series* series = frame.table()->at(slot);
-      if (series == nullptr || !frame.value(slot)) continue;
-      std::string key(series->descriptor->id);
-      for (const auto& value : series->label_values) key += " " + value;
-      values[key] = *frame.value(slot);
-    }
-    return values;
-  }
-  [[nodiscard]] const Status& status() const { return status_; }
-  [[nodiscard]] const FrameWriter& writer() const { return writer_; }
-
- private:
-  std::unique_ptr<Collector> collector_;
-  FrameWriter writer_{1, 100'000};
-  int second_ = 0;
-  Status status_;
-};
 
 TEST(CpuCollector, ReadsARecordedHost) {
   Ticks ticks(make_cpu_collector(recorded_host(), 100));
   const auto values = ticks.tick();
   ASSERT_TRUE(ticks.status());
-  EXPECT_EQ(values.size(), 10U + 2 * 10 + 6) << "all, two CPUs, and the host's";
+  EXPECT_EQ(values.size(), 10U + 2 * 10 + 6 + 10) << "all, two CPUs, the host's, soft interrupts";
   EXPECT_THAT(values, testing::Contains(testing::Key("cpu.time 1 iowait")));
   EXPECT_THAT(values, testing::Contains(testing::Key("host.interrupts")));
   // The kernel's own sum over the CPUs, within its rounding.
@@ -123,6 +62,24 @@ TEST(CpuCollector, HotPlugClosesAndOpensSeries) {
   values = ticks.tick();
   EXPECT_TRUE(values.contains("cpu.time 0 idle"));
   EXPECT_THAT(values.at("cpu.time 1 user"), DoubleEq(0.01));
+}
+
+TEST(CpuCollector, SumsUpTheCpusOfANode) {
+  const ProcTree tree;
+  const std::string times = " 100 0 0 50 0 0 0 0 0 0\n";
+  tree.write("stat", "cpu " + times + "cpu0" + times + "cpu1" + times + "cpu2" + times);
+  tree.put("sys/devices/system/node/node0/cpulist", "0-1\n");
+  tree.put("sys/devices/system/node/node1/cpulist", "2-3\n");
+  tree.put("sys/devices/system/node/node2/cpulist", "\n");  // memory only
+  tree.put("sys/devices/system/node/online", "0-2\n");
+  Ticks ticks(make_cpu_collector(tree.root(), 100));
+  auto values = ticks.tick();
+  EXPECT_EQ(values.at("cpu.time.node 0 user"), 2);
+  EXPECT_EQ(values.at("cpu.time.node 1 idle"), 0.5);
+  EXPECT_FALSE(values.contains("cpu.time.node 2 idle"));
+  tree.write("stat", "cpu " + times + "cpu0" + times + "cpu2" + times);
+  values = ticks.tick();
+  EXPECT_EQ(values.at("cpu.time.node 0 user"), 1) << "a new series: no increase is taken of it";
 }
 
 TEST(CpuCollector, AMissingLineIsAbsentAndCounted) {
@@ -175,7 +132,7 @@ TEST(SelfCollector, SaysWhatTheDaemonUsesAndCounts) {
         visit("rpc_requests", requests);
         visit("kineto_polls", 3);
       },
-      ::sysconf(_SC_PAGESIZE)));
+      ::sysconf(_SC_PAGESIZE), ::sysconf(_SC_CLK_TCK)));
   auto values = ticks.tick();
   ASSERT_TRUE(ticks.status());
   EXPECT_GT(values.at("self.cpu_time"), 0);
@@ -183,6 +140,14 @@ TEST(SelfCollector, SaysWhatTheDaemonUsesAndCounts) {
   EXPECT_GE(values.at("self.threads"), 1);
   EXPECT_GE(values.at("self.open_descriptors"), 3);
   EXPECT_TRUE(values.contains("self.context_switches voluntary"));
+  EXPECT_GE(values.at("self.descriptor_limit"), values.at("self.open_descriptors"));
+  EXPECT_EQ(std::ranges::count_if(
+                values, [](const auto& entry) { return entry.first.starts_with("self.build "); }),
+            1);
+  const auto now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  EXPECT_GT(values.at("self.start_time"), now - 86'400);
+  EXPECT_LT(values.at("self.start_time"), now + 2) << "the boot time is in whole seconds";
   EXPECT_EQ(values.at("self.count rpc_requests"), 7);
   requests = 9;
   values = ticks.tick();
@@ -191,7 +156,7 @@ TEST(SelfCollector, SaysWhatTheDaemonUsesAndCounts) {
 }
 
 TEST(SelfCollector, TakesTheFieldsOfARecordedStat) {
-  Ticks ticks(make_self_collector(recorded_host(), {}, 4096));
+  Ticks ticks(make_self_collector(recorded_host(), {}, 4096, 100));
   const auto values = ticks.tick();
   EXPECT_FALSE(ticks.status()) << "the recorded host has no descriptors to count";
   EXPECT_EQ(values.at("self.threads"), 1);
@@ -227,6 +192,41 @@ TEST(AllCollectors, WhatACollectorEmitsIsInItsRow) {
   }
 }
 
+// What a source is not there for is said to be not available; no host makes a collector fail.
+TEST(AllCollectors, EachRecordedHostIsReadAsFarAsItGoes) {
+  for (const char* host : {"vm-2cpu", "numa-192cpu", "restricted"}) {
+    auto collectors = make_collectors({recorded_host(host), {}}, {});
+    ASSERT_TRUE(collectors);
+    std::size_t read = 0;
+    for (const auto& collector : *collectors) {
+      FrameWriter writer(1, 10'000);
+      writer.begin_tick({}, {});
+      writer.begin_source(0, {});
+      const Status status = collector->collect(writer);
+      EXPECT_EQ(writer.take_open_error(0), std::nullopt) << host << " " << collector->name();
+      if (status) {
+        ++read;
+        continue;
+      }
+      const ErrorKind kind = status.error().kind;
+      EXPECT_TRUE(kind == ErrorKind::unavailable || kind == ErrorKind::not_found ||
+                  kind == ErrorKind::denied)
+          << host << " " << collector->name() << ": " << status.error().message;
+    }
+    EXPECT_GE(read, 4U) << host;
+  }
+}
+
+TEST(CpuCollector, ReadsALargeHostByNode) {
+  Ticks ticks(make_cpu_collector(recorded_host("numa-192cpu"), 100));
+  const auto values = ticks.tick();
+  ASSERT_TRUE(ticks.status());
+  EXPECT_TRUE(values.contains("cpu.time 191 idle"));
+  EXPECT_FALSE(values.contains("cpu.time 97 idle")) << "offline";
+  EXPECT_NEAR(values.at("cpu.time.node 0 user") + values.at("cpu.time.node 1 user"),
+              values.at("cpu.time.all user"), 0.01);
+}
+
 TEST(AllCollectors, DisablesByNameAndSuggests) {
   const auto some = make_collectors({}, {"load"});
   ASSERT_TRUE(some);
@@ -235,6 +235,18 @@ TEST(AllCollectors, DisablesByNameAndSuggests) {
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().kind, ErrorKind::invalid);
   EXPECT_THAT(unknown.error().message, testing::HasSubstr("did you mean 'load'?"));
+}
+
+TEST(AllCollectors, RefusesOptionsThatCannotBe) {
+  CollectorWorld world;
+  world.options.intervals["lod"] = std::chrono::seconds(5);
+  EXPECT_THAT(make_collectors(world, {}).error().message, testing::HasSubstr("'load'?"));
+  world.options.intervals.clear();
+  world.options.disk.devices.exclude = "(";
+  const auto bad = make_collectors(world, {});
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().kind, ErrorKind::invalid);
+  EXPECT_THAT(bad.error().message, testing::HasSubstr("disk_exclude"));
 }
 
 TEST(AllCollectors, TheListIsJsonWithASchema) {

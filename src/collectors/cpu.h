@@ -58,7 +58,8 @@ inline constexpr std::array kCpuMetrics = {
                      .help = "When the host was booted, in seconds since the epoch",
                      .source = "/proc/stat",
                      .prometheus = {.name = "node_boot_time_seconds"},
-                     .otlp = {.name = "dynolog.host.boot_time"}},
+                     .otlp = {.name = "dynolog.host.boot_time"},
+                     .newest_only = true},
     MetricDescriptor{.id = "host.context_switches",
                      .kind = MetricKind::counter,
                      .help = "Context switches of all CPUs",
@@ -94,6 +95,25 @@ inline constexpr std::array kCpuMetrics = {
                      .prometheus = {.name = "node_procs_blocked"},
                      .otlp = {.name = "dynolog.host.processes_blocked"},
                      .json = {.name = "procs_blocked"}},
+    MetricDescriptor{.id = "host.softirqs",
+                     .kind = MetricKind::counter,
+                     .help = "Soft interrupts of all CPUs by kind",
+                     .source = "/proc/stat",
+                     .labels = {LabelKey{"vector", "dynolog.softirq"}},
+                     .prometheus = {.name = "node_softirqs_total"},
+                     .otlp = {.name = "dynolog.host.softirqs"},
+                     .json = {.name = "softirqs.{vector}"}},
+    // A label of each CPU's series would tell nothing new, and be one more for all of them.
+    MetricDescriptor{
+        .id = "cpu.time.node",
+        .kind = MetricKind::counter,
+        .unit = Unit::seconds,
+        .help = "Time of the CPUs of one NUMA node by mode",
+        .source = "/proc/stat, /sys/devices/system/node",
+        .labels = {LabelKey{"node", "dynolog.numa.node"}, LabelKey{"mode", "cpu.mode"}},
+        .counter = kCpuTimeCounter,
+        .prometheus = {.name = "dynolog_cpu_node_seconds_total"},
+        .otlp = {.name = "dynolog.cpu.time.node"}},
 };
 
 // `ticks_per_second`: sysconf(_SC_CLK_TCK).

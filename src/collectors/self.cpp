@@ -1,12 +1,15 @@
 // Collector `self`.
 #include "collectors/self.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
+#include "base/version.h"
 #include "kernel/proc_self.h"
+#include "kernel/proc_stat.h"
 
 namespace dynolog {
 namespace {
@@ -19,14 +22,26 @@ consteval const MetricDescriptor& metric(std::string_view id) {
 }
 
 constexpr std::size_t kMaxCounters = 256;
+constexpr std::size_t kMaxStatFile = 16U << 20U;  // a line for each CPU, and one for each interrupt
+
+// Seconds since the epoch.
+std::optional<std::uint64_t> read_boot_time(const SystemRoot& root) {
+  const auto text = read_file(root.proc + "/stat", kMaxStatFile);
+  ProcStat stat;
+  if (!text || !parse_proc_stat(*text, stat)) return std::nullopt;
+  return stat.boot_time_s;
+}
 
 class SelfCollector final : public Collector {
  public:
-  SelfCollector(const SystemRoot& root, ReadCounters read_counters, long page_size)
+  SelfCollector(const SystemRoot& root, ReadCounters read_counters, long page_size,
+                long ticks_per_second)
       : stat_(root.proc + "/self/stat"),
         descriptors_(root),
         read_counters_(std::move(read_counters)),
-        page_size_(static_cast<double>(page_size)) {}
+        page_size_(static_cast<double>(page_size)),
+        ticks_per_second_(static_cast<double>(ticks_per_second)),
+        boot_time_(read_boot_time(root)) {}
 
   [[nodiscard]] std::string_view name() const override { return "self"; }
   // Counting descriptors lists a directory on kernels before 6.2.
@@ -61,6 +76,9 @@ class SelfCollector final : public Collector {
     virtual_ = out.open(metric("self.virtual_memory"), {});
     threads_ = out.open(metric("self.threads"), {});
     open_descriptors_ = out.open(metric("self.open_descriptors"), {});
+    descriptor_limit_ = out.open(metric("self.descriptor_limit"), {});
+    start_time_ = out.open(metric("self.start_time"), {});
+    build_ = out.open(metric("self.build"), {kVersion, __VERSION__});
   }
 
   void emit_usage(Samples& out) const {
@@ -73,6 +91,8 @@ class SelfCollector final : public Collector {
     out.set(system_, seconds(usage.system));
     out.set(voluntary_, static_cast<double>(usage.voluntary_switches));
     out.set(involuntary_, static_cast<double>(usage.involuntary_switches));
+    out.set(descriptor_limit_, static_cast<double>(read_descriptor_limit()));
+    out.set(build_, 1);
   }
 
   Status emit_stat(Samples& out) {
@@ -83,6 +103,10 @@ class SelfCollector final : public Collector {
     out.set(resident_, static_cast<double>(stat->resident_pages) * page_size_);
     out.set(virtual_, static_cast<double>(stat->virtual_bytes));
     out.set(threads_, static_cast<double>(stat->threads));
+    if (boot_time_) {
+      out.set(start_time_, static_cast<double>(*boot_time_) +
+                               static_cast<double>(stat->start_ticks) / ticks_per_second_);
+    }
     return {};
   }
 
@@ -119,8 +143,11 @@ class SelfCollector final : public Collector {
   SelfDescriptors descriptors_;
   ReadCounters read_counters_;
   double page_size_;
+  double ticks_per_second_;
+  std::optional<std::uint64_t> boot_time_;
   SeriesHandle cpu_, user_, system_, voluntary_, involuntary_;
   SeriesHandle resident_, virtual_, threads_, open_descriptors_;
+  SeriesHandle descriptor_limit_, start_time_, build_;
   std::vector<Counter> counters_;
   std::size_t next_ = 0;
   Samples* out_ = nullptr;  // during emit_counters()
@@ -129,8 +156,9 @@ class SelfCollector final : public Collector {
 }  // namespace
 
 std::unique_ptr<Collector> make_self_collector(const SystemRoot& root, ReadCounters read_counters,
-                                               long page_size) {
-  return std::make_unique<SelfCollector>(root, std::move(read_counters), page_size);
+                                               long page_size, long ticks_per_second) {
+  return std::make_unique<SelfCollector>(root, std::move(read_counters), page_size,
+                                         ticks_per_second);
 }
 
 }  // namespace dynolog

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -12,6 +13,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+
+#include "workers/files_worker.h"
 
 namespace dynolog {
 namespace {
@@ -22,8 +25,12 @@ constexpr bool kSanitized = true;  // their shadow memory is larger than any sen
 constexpr bool kSanitized = false;
 #endif
 
+// Of addresses, not of memory: the program and its libraries, the checker's 64 MiB, what malloc
+// sets aside for the thread that compresses (128 MiB and its stack).
 constexpr rlim_t kMaxAddressSpace = 512UL << 20U;
-constexpr rlim_t kMaxDescriptors = 8192;
+// Six for a process (root, file and elsewhere, target, the file that was checked with its
+// directory), ten at most.
+constexpr rlim_t kMaxDescriptors = 10UL * kMaxFilesIdentities + 64;
 
 using CapabilitySets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 
@@ -123,6 +130,10 @@ void limit_resources() {
     const rlimit memory{kMaxAddressSpace, kMaxAddressSpace};
     ::setrlimit(RLIMIT_AS, &memory);
   }
+  // While it is still root, which may raise what the daemon was given.
+  const rlimit any_size{RLIM_INFINITY, RLIM_INFINITY};
+  ::setrlimit(RLIMIT_FSIZE, &any_size);
+  ::signal(SIGXFSZ, SIG_IGN);  // where it may not: an error (EFBIG) in place of its end
   rlimit descriptors{};
   if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
     descriptors.rlim_cur = std::min(descriptors.rlim_max, kMaxDescriptors);

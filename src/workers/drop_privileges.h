@@ -22,7 +22,7 @@ struct OwnerIds {
 [[nodiscard]] Status drop_privileges(const OwnerIds& owner);
 
 // Limits that hold for every files worker: no core dumps, little memory, as many descriptors as
-// permitted.
+// permitted; files of any size, for what stands in the way of a trace is the user's quota alone.
 void limit_resources();
 
 }  // namespace dynolog

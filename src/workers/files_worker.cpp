@@ -14,9 +14,11 @@ namespace {
 
 // A user waits for these; the directory's file system may hang.
 constexpr Nanoseconds kPrepareDeadline = std::chrono::seconds(10);
-// A check of a large file may go before the next answer; the library is half a gigabyte.
+// Without a sign of progress. A check of a large file may go before the next answer; the library is
+// half a gigabyte.
 constexpr Nanoseconds kDeadline = std::chrono::seconds(60);
 constexpr std::size_t kMaxWaiting = 4 * kMaxFilesIdentities;
+constexpr std::size_t kNumberRoom = 32;  // of a request in its frame
 
 class FilesWorkerImpl final : public FilesWorker {
  public:
@@ -36,53 +38,90 @@ class FilesWorkerImpl final : public FilesWorker {
         [this](Error why) { end(std::move(why.message)); });
     if (!channel) return std::unexpected(std::move(channel.error()));
     channel_ = std::move(*channel);
-    add({.verb = FilesRequest::Verb::identities,
-         .pid = {},
-         .path = {},
-         .detail = {},
-         .identities = std::move(identities)},
-        [this](Result<std::string_view> body) {
-          if (!body) return;  // the end is told by itself
-          if (const Status taken = decode_status(*body); !taken) end(taken.error().message);
-        });
+    FilesRequest first = request(FilesRequest::Verb::identities, {});
+    first.identities = std::move(identities);
+    add(first, [this](Result<std::string_view> body) {
+      if (!body) return;  // the end is told by itself
+      if (const Status taken = decode_status(*body); !taken) end(taken.error().message);
+    });
     return {};
   }
 
-  void prepare(Pid pid, std::string path,
-               std::function<void(Result<PreparedDirectory>)> done) override {
-    add(request(FilesRequest::Verb::prepare, pid, std::move(path), {}),
-        decoded<PreparedDirectory>(decode_prepared, std::move(done)));
+  void prepare(Pid pid, PlacesAsked places,
+               std::function<void(Result<PreparedPlaces>)> done) override {
+    FilesRequest asked = request(FilesRequest::Verb::prepare, pid);
+    asked.places = std::move(places);
+    add(asked, decoded<PreparedPlaces>(decode_prepared, std::move(done)));
   }
 
-  void watch(Pid pid, std::string path, std::string trace_id, Expect expect) override {
-    const auto verb =
-        expect == Expect::snapshot ? FilesRequest::Verb::watch_snapshot : FilesRequest::Verb::watch;
-    add(request(verb, pid, std::move(path), std::move(trace_id)),
-        [this, pid](Result<std::string_view> body) {
-          const Status watched = body ? decode_status(*body) : std::unexpected(body.error());
+  void watch(Pid pid, std::string trace_id, Expect expect) override {
+    FilesRequest asked = request(FilesRequest::Verb::watch, pid);
+    asked.trace_id = std::move(trace_id);
+    asked.expect = expect;
+    add(asked, decoded<void>(decode_status, [this, pid](const Status& watched) {
           if (watched) return;
-          const OnEvent on_event = on_event_;
-          on_event({.pid = pid,
-                    .what = FileEvent::What::unwatchable,
-                    .check = {},
-                    .problem = watched.error().message});
-        });
+          FileEvent event;
+          event.pid = pid;
+          event.what = FileEvent::What::unwatchable;
+          event.problem = watched.error().message;
+          const OnEvent on_event = on_event_;  // which may end this object
+          on_event(std::move(event));
+        }));
   }
 
   void unwatch(Pid pid) override {
-    add(request(FilesRequest::Verb::unwatch, pid, {}, {}), [](Result<std::string_view>) {});
+    add(request(FilesRequest::Verb::unwatch, pid), [](Result<std::string_view>) {});
+  }
+
+  void deliver(Pid pid, DeliveryOrder order,
+               std::function<void(Result<DeliveredFile>)> done) override {
+    FilesRequest asked = request(FilesRequest::Verb::deliver, pid);
+    asked.order = std::move(order);
+    add(asked, decoded<DeliveredFile>(decode_delivered, std::move(done)));
+  }
+
+  void complete(Pid pid, std::string distributed_info, std::function<void(Status)> done) override {
+    FilesRequest asked = request(FilesRequest::Verb::complete, pid);
+    asked.distributed_info = std::move(distributed_info);
+    add(asked, decoded<void>(decode_status, std::move(done)));
+  }
+
+  void read_chunk(Pid pid, std::uint64_t offset,
+                  std::function<void(Result<FileChunk>)> done) override {
+    FilesRequest asked = request(FilesRequest::Verb::read_chunk, pid);
+    asked.offset = offset;
+    add(asked, [offset, done = std::move(done)](Result<std::string_view> body) {
+      auto chunk = body ? decode_chunk(*body) : std::unexpected(body.error());
+      if (chunk && chunk->offset != offset) {
+        done(fail(ErrorKind::failed, "the files worker gave another piece than asked for"));
+      } else {
+        done(std::move(chunk));
+      }
+    });
+  }
+
+  void release(Pid pid, std::function<void(Status)> done) override {
+    add(request(FilesRequest::Verb::release, pid), decoded<void>(decode_status, std::move(done)));
+  }
+
+  void discard(Pid pid, std::function<void(Result<bool>)> removed) override {
+    add(request(FilesRequest::Verb::discard, pid),
+        decoded<bool>(decode_discarded, std::move(removed)));
   }
 
   void torch_library_id(Pid pid, std::string library,
                         std::function<void(Result<std::string>)> done) override {
-    add(request(FilesRequest::Verb::library_id, pid, std::move(library), {}),
-        decoded<std::string>(decode_library_id, std::move(done)));
+    FilesRequest asked = request(FilesRequest::Verb::library_id, pid);
+    asked.library = std::move(library);
+    add(asked, decoded<std::string>(decode_library_id, std::move(done)));
   }
 
   void torch_facts(Pid pid, std::string library, std::string kineto_config,
                    std::function<void(Result<TorchFacts>)> done) override {
-    add(request(FilesRequest::Verb::torch_facts, pid, std::move(library), std::move(kineto_config)),
-        decoded<TorchFacts>(decode_torch, std::move(done)));
+    FilesRequest asked = request(FilesRequest::Verb::torch_facts, pid);
+    asked.library = std::move(library);
+    asked.kineto_config = std::move(kineto_config);
+    add(asked, decoded<TorchFacts>(decode_torch, std::move(done)));
   }
 
  private:
@@ -92,13 +131,11 @@ class FilesWorkerImpl final : public FilesWorker {
     OnReply done;
   };
 
-  static FilesRequest request(FilesRequest::Verb verb, Pid pid, std::string path,
-                              std::string detail) {
-    return {.verb = verb,
-            .pid = pid,
-            .path = std::move(path),
-            .detail = std::move(detail),
-            .identities = {}};
+  static FilesRequest request(FilesRequest::Verb verb, Pid pid) {
+    FilesRequest request;
+    request.verb = verb;
+    request.pid = pid;
+    return request;
   }
 
   template <class T>
@@ -115,17 +152,25 @@ class FilesWorkerImpl final : public FilesWorker {
     });
   }
 
+  void fail_later(Error error, OnReply done) {
+    post([error = std::move(error), done = std::move(done)] { done(std::unexpected(error)); });
+  }
+
   void add(const FilesRequest& request, OnReply done) {
-    if (ended_ || waiting_.size() >= kMaxWaiting) {
-      post([ended = ended_, why = why_, done = std::move(done)] {
-        done(ended ? fail(ErrorKind::unavailable, why)
-                   : fail(ErrorKind::exhausted, "too many requests wait for the files worker"));
-      });
-      return;
+    if (ended_) return fail_later({ErrorKind::unavailable, why_}, std::move(done));
+    if (waiting_.size() >= kMaxWaiting) {
+      return fail_later({ErrorKind::exhausted, "too many requests wait for the files worker"},
+                        std::move(done));
+    }
+    std::string body = encode(request);
+    // What the worker would not take would end it.
+    if (body.size() + kNumberRoom > kMaxWorkerFrame || !decode_files_request(body)) {
+      return fail_later({ErrorKind::invalid, "a path, or what is to be added, is too long"},
+                        std::move(done));
     }
     const bool prepares = request.verb == FilesRequest::Verb::prepare ||
                           request.verb == FilesRequest::Verb::identities;
-    waiting_.push_back({encode(request), prepares ? kPrepareDeadline : kDeadline, std::move(done)});
+    waiting_.push_back({std::move(body), prepares ? kPrepareDeadline : kDeadline, std::move(done)});
     pump();
   }
 

@@ -2,205 +2,23 @@
 // user's neighbours.
 #include "workers/files_worker.h"
 
-#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <grp.h>
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <optional>
+#include <iterator>
 
-#include "base/file.h"
-#include "base/unique_fd.h"
-#include "workers/proc_entry.h"
+#include "workers/files_worker_fixture.h"
 
 namespace dynolog {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono_literals::operator""s;
+using ::testing::ContainsRegex;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using What = FileEvent::What;
+using ::testing::StartsWith;
 
-constexpr Uid kOther{61234};
-constexpr Uid kThird{61235};
-
-// A process that waits: of another user, below another root, not dumpable, as asked for.
-class WaitingProcess {
- public:
-  struct Options {
-    std::optional<Uid> uid;
-    std::string root;
-  };
-  explicit WaitingProcess(const Options& options) {
-    std::array<int, 2> pipe{};
-    EXPECT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
-    pid_ = ::fork();
-    if (pid_ == 0) become(options, pipe[1]);
-    ::close(pipe[1]);
-    char ready = 0;
-    EXPECT_EQ(::read(pipe[0], &ready, 1), 1);
-    ::close(pipe[0]);
-  }
-  ~WaitingProcess() { end(); }
-  WaitingProcess(const WaitingProcess&) = delete;
-  WaitingProcess& operator=(const WaitingProcess&) = delete;
-
-  void end() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
-  [[nodiscard]] Pid pid() const { return Pid{pid_}; }
-  [[nodiscard]] ProcessKey key() const {
-    return {pid(), ProcEntry::open(SystemRoot{}, pid())->stat()->start_ticks};
-  }
-
- private:
-  [[noreturn]] static void become(const Options& options, int ready) {
-    if (!options.root.empty() && (::chroot(options.root.c_str()) != 0 || ::chdir("/") != 0)) {
-      ::_exit(1);
-    }
-    if (options.uid) {
-      const uid_t id = options.uid->value;
-      if (::setgroups(0, nullptr) != 0 || ::setresgid(id, id, id) != 0 ||
-          ::setresuid(id, id, id) != 0) {
-        ::_exit(1);
-      }
-    }
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // after the change of user, which clears it
-    ::prctl(PR_SET_DUMPABLE, 0);
-    if (::write(ready, "r", 1) != 1) ::_exit(1);
-    while (true) ::pause();
-  }
-  pid_t pid_ = -1;
-};
-
-class FilesWorkerTest : public ::testing::Test {
- protected:
-  FilesWorkerTest() {
-    std::string pattern = "/tmp/files_worker_XXXXXX";
-    path_ = ::mkdtemp(pattern.data());
-    ::chmod(path_.c_str(), 0755);
-    traces_ = path_ / "traces";
-    fs::create_directory(traces_);
-    guard_ = loop_.after(60s, [this] {
-      ADD_FAILURE() << "nothing happened for a minute";
-      gave_up_ = true;
-      loop_.stop();
-    });
-  }
-  ~FilesWorkerTest() override {
-    worker_.reset();
-    fs::remove_all(path_);
-  }
-
-  void serve(const std::vector<FilesIdentity>& identities) {
-    auto worker = FilesWorker::start(
-        loop_, *log_, DYNOLOG_WORKER_CHILD, identities,
-        [this](FileEvent event) {
-          events_.push_back(std::move(event));
-          loop_.stop();
-        },
-        [this](std::string why) {
-          ended_ = std::move(why);
-          loop_.stop();
-        });
-    ASSERT_TRUE(worker.has_value()) << worker.error().message;
-    worker_ = std::move(*worker);
-  }
-  // A process of `uid` (or ours) to serve, with its traces in a directory of its own.
-  void serve_one(std::optional<Uid> uid = std::nullopt, const std::string& root = "") {
-    process_.emplace(WaitingProcess::Options{.uid = uid, .root = root});
-    serve({{process_->key(), uid.value_or(Uid{::geteuid()})}});
-  }
-  template <class T, class Ask>
-  Result<T> ask(Ask request) {
-    std::optional<Result<T>> answer;
-    request([&](Result<T> given) {
-      answer = std::move(given);
-      loop_.stop();
-    });
-    EXPECT_FALSE(answer.has_value());  // never inside the call
-    while (!answer && !ended_ && !gave_up_) loop_.run();
-    if (!answer) return fail(ErrorKind::failed, "no answer: " + ended_.value_or(""));
-    return std::move(*answer);
-  }
-  Result<PreparedDirectory> prepare(Pid pid, const std::string& path) {
-    return ask<PreparedDirectory>([&](auto done) { worker_->prepare(pid, path, std::move(done)); });
-  }
-  Result<PreparedDirectory> prepare(const std::string& path) {
-    return prepare(process_->pid(), path);
-  }
-  // Prepares and watches; returns when the worker watches for certain.
-  void watch(const std::string& path, const std::string& trace_id,
-             FilesWorker::Expect expect = FilesWorker::Expect::trace) {
-    const auto prepared = prepare(path);
-    ASSERT_TRUE(prepared.has_value()) << prepared.error().message;
-    ASSERT_TRUE(prepared->usable) << prepared->problem;
-    worker_->watch(process_->pid(), path, trace_id, expect);
-    settle();
-  }
-  // Requests are answered in order: after this one's answer all before it are done.
-  void settle() {
-    static_cast<void>(ask<std::string>(
-        [&](auto done) { worker_->torch_library_id(process_->pid(), "/none", std::move(done)); }));
-  }
-  // The next of the three that every trace has; others tell of progress only.
-  FileEvent next_event() {
-    while (true) {
-      while (events_.empty() && !ended_ && !gave_up_) loop_.run();
-      if (events_.empty()) {
-        ADD_FAILURE() << "no event; " << ended_.value_or("");
-        return {};
-      }
-      FileEvent event = std::move(events_.front());
-      events_.erase(events_.begin());
-      if (event.what == What::renamed) ++renames_;
-      if (event.what == What::temporary || event.what == What::written ||
-          event.what == What::unwatchable) {
-        return event;
-      }
-    }
-  }
-  static void write(const fs::path& path, const std::string& text,
-                    std::optional<Uid> owner = std::nullopt) {
-    std::ofstream(path) << text;
-    if (owner) {
-      ASSERT_EQ(::lchown(path.c_str(), owner->value, owner->value), 0);
-    }
-  }
-  // As Kineto does: the temporary first, then the rename.
-  void write_trace(const std::string& name, const std::string& text,
-                   std::optional<Uid> owner = std::nullopt) {
-    write(traces_ / (name + ".tmp"), text, owner);
-    fs::rename(traces_ / (name + ".tmp"), traces_ / name);
-  }
-  std::string in_traces(const std::string& name) { return traces_ / name; }
-
-  EventLoop loop_;
-  std::unique_ptr<Log> log_ = make_silent_log();
-  fs::path path_;
-  fs::path traces_;
-  std::optional<WaitingProcess> process_;
-  std::unique_ptr<FilesWorker> worker_;
-  std::vector<FileEvent> events_;
-  int renames_ = 0;
-  std::optional<std::string> ended_;
-  bool gave_up_ = false;
-  Timer guard_;
-};
-
-constexpr const char* kTrace = R"({"traceEvents": [{}, {}, {}], "trace_id": "77"})";
+class FilesWorkerTest : public FilesWorkerFixture {};
 
 TEST_F(FilesWorkerTest, PreparesAndWatchesUntilTheTraceIsThere) {
   serve_one();
@@ -215,8 +33,8 @@ TEST_F(FilesWorkerTest, PreparesAndWatchesUntilTheTraceIsThere) {
   EXPECT_TRUE(written.check.checked);
   EXPECT_TRUE(written.check.whole);
   EXPECT_TRUE(written.check.ours);
-  EXPECT_EQ(written.check.events, 3U);
-  EXPECT_EQ(written.check.trace_id, "77");
+  EXPECT_EQ(written.check.summary.events, 3U);
+  EXPECT_EQ(written.check.summary.trace_id, "77");
   EXPECT_EQ(written.check.problem, "");
 }
 
@@ -236,7 +54,7 @@ TEST_F(FilesWorkerTest, ASnapshotIsAWholePickle) {
   const FileEvent whole = next_event();
   EXPECT_EQ(whole.what, What::written);
   EXPECT_TRUE(whole.check.checked && whole.check.whole && whole.check.ours) << whole.check.problem;
-  EXPECT_EQ(whole.check.bytes, 5U);
+  EXPECT_EQ(whole.check.summary.bytes, 5U);
 
   watch(in_traces("cut.pickle"), "77", FilesWorker::Expect::snapshot);
   write(in_traces("cut.pickle"), "\x80\x04]\x94");
@@ -303,8 +121,8 @@ TEST_F(FilesWorkerTest, SeveralProcessesShareADirectory) {
   serve({{first.key(), self}, {second.key(), self}});
   EXPECT_EQ(prepare(first.pid(), in_traces("1.json"))->directory_id,
             prepare(second.pid(), in_traces("2.json"))->directory_id);
-  worker_->watch(first.pid(), in_traces("1.json"), "77", FilesWorker::Expect::trace);
-  worker_->watch(second.pid(), in_traces("2.json"), "77", FilesWorker::Expect::trace);
+  worker_->watch(first.pid(), "77", FilesWorker::Expect::trace);
+  worker_->watch(second.pid(), "77", FilesWorker::Expect::trace);
   worker_->unwatch(first.pid());
   static_cast<void>(prepare(first.pid(), in_traces("1.json")));  // all before it are done
   write_trace("1.json", kTrace);
@@ -351,7 +169,7 @@ TEST_F(FilesWorkerTest, DirectorySwappedAfterPrepareIsNotFollowed) {
   ASSERT_TRUE(prepare(in_traces("t.json"))->usable);
   fs::rename(traces_, path_ / "held");
   fs::create_directory(traces_);
-  worker_->watch(process_->pid(), in_traces("t.json"), "77", FilesWorker::Expect::trace);
+  worker_->watch(process_->pid(), "77", FilesWorker::Expect::trace);
   settle();
   write_trace("t.json", R"({"trace_id": "77"})");  // in the new one: nobody looks there
   settle();
@@ -362,7 +180,7 @@ TEST_F(FilesWorkerTest, DirectorySwappedAfterPrepareIsNotFollowed) {
 
 TEST_F(FilesWorkerTest, WatchNeedsItsPrepare) {
   serve_one();
-  worker_->watch(process_->pid(), in_traces("t.json"), "77", FilesWorker::Expect::trace);
+  worker_->watch(process_->pid(), "77", FilesWorker::Expect::trace);
   const FileEvent event = next_event();
   EXPECT_EQ(event.what, What::unwatchable);
   EXPECT_THAT(event.problem, HasSubstr("not prepared"));
@@ -425,7 +243,11 @@ TEST_F(FilesWorkerTest, TorchFactsComeFromTheProcessesRoot) {
   EXPECT_TRUE(facts->knows_trace_id);
   const auto id = ask<std::string>(
       [&](auto done) { worker_->torch_library_id(process_->pid(), library, std::move(done)); });
-  EXPECT_TRUE(id.has_value());
+  ASSERT_TRUE(id.has_value()) << id.error().message;
+  struct stat status{};
+  ASSERT_EQ(::stat(library.c_str(), &status), 0);
+  EXPECT_THAT(*id, StartsWith(fmt::format("{}:{}:", status.st_dev, status.st_ino)));
+  EXPECT_THAT(*id, EndsWith(fmt::format(":{}", status.st_size)));
 }
 
 TEST_F(FilesWorkerTest, BadWorkersEndWithASentence) {
@@ -443,10 +265,46 @@ TEST_F(FilesWorkerTest, BadWorkersEndWithASentence) {
   }
 }
 
+// A worker that knows the protocol, and answers every request with what fits none.
+TEST_F(FilesWorkerTest, AnswersThatDoNotFitFailTheirRequestAlone) {
+  process_.emplace(WaitingProcess::Options{});
+  const Pid pid = process_->pid();
+  ::setenv("DYNOLOG_TEST_WORKER", "nonsense", 1);
+  serve({{process_->key(), Uid{::geteuid()}}});
+  ::unsetenv("DYNOLOG_TEST_WORKER");
+  EXPECT_EQ(prepare(in_traces("t.json")).error().kind, ErrorKind::invalid);
+  EXPECT_EQ(ask<DeliveredFile>([&](auto done) { worker_->deliver(pid, {}, done); }).error().kind,
+            ErrorKind::invalid);
+  EXPECT_EQ(ask<bool>([&](auto done) { worker_->discard(pid, done); }).error().kind,
+            ErrorKind::invalid);
+  // A whole chunk, but of another offset than asked for.
+  EXPECT_TRUE(ask<FileChunk>([&](auto done) { worker_->read_chunk(pid, 7, done); }).has_value());
+  EXPECT_THAT(ask<FileChunk>([&](auto done) { worker_->read_chunk(pid, 8, done); }).error().message,
+              HasSubstr("another piece"));
+  EXPECT_FALSE(ended_.has_value());
+}
+
+TEST_F(FilesWorkerTest, WhatIsTooLongFailsBeforeTheWorkerSeesIt) {
+  serve_one();
+  const Pid pid = process_->pid();
+  EXPECT_EQ(prepare("/" + std::string(5000, 'a')).error().kind, ErrorKind::invalid);
+  PlacesAsked places;
+  places.file = in_traces("t.json");
+  places.elsewhere.assign(kMaxElsewhere + 1, in_traces("e.json"));
+  EXPECT_EQ(prepare_places(pid, places).error().kind, ErrorKind::invalid);
+  DeliveryOrder order;
+  order.side_car.assign(kMaxSideCar + 1, 'x');
+  EXPECT_EQ(ask<DeliveredFile>([&](auto done) { worker_->deliver(pid, order, done); }).error().kind,
+            ErrorKind::invalid);
+  EXPECT_TRUE(prepare(in_traces("t.json"))->usable);
+}
+
 TEST_F(FilesWorkerTest, MayEndInItsOwnCallback) {
   serve_one();
   bool called = false;
-  worker_->prepare(process_->pid(), in_traces("t.json"), [&](const auto&) {
+  PlacesAsked places;
+  places.file = in_traces("t.json");
+  worker_->prepare(process_->pid(), places, [&](const auto&) {
     called = true;
     worker_.reset();
     loop_.stop();
@@ -470,16 +328,6 @@ class RootFilesWorkerTest : public FilesWorkerTest {
     }
     return "none";
   }
-  // The only child besides the served process, and those that an earlier test's loop left unreaped.
-  std::string worker_pid() {
-    const std::string self = std::to_string(::getpid());
-    std::ifstream file("/proc/" + self + "/task/" + self + "/children");
-    std::string newest = "0";
-    for (std::string pid; file >> pid;) {
-      if (pid != std::to_string(process_->pid().value)) newest = pid;
-    }
-    return newest;
-  }
 };
 
 TEST_F(RootFilesWorkerTest, BecomesTheUserForGood) {
@@ -492,6 +340,26 @@ TEST_F(RootFilesWorkerTest, BecomesTheUserForGood) {
     EXPECT_EQ(line_of_status(set), "0000000000000000") << set;
   }
   EXPECT_EQ(line_of_status("NoNewPrivs"), "1");
+  std::ifstream limits("/proc/" + worker_pid() + "/limits");
+  const std::string text(std::istreambuf_iterator<char>(limits), {});
+  EXPECT_THAT(text, ContainsRegex("Max file size +unlimited +unlimited"));
+  EXPECT_THAT(text, ContainsRegex("Max core file size +0 +0"));
+}
+
+TEST_F(RootFilesWorkerTest, TakesTheProcessesFurtherGroupsAndNoOthers) {
+  constexpr gid_t kGroup = 61300;
+  ASSERT_EQ(::chown(traces_.c_str(), 0, kGroup), 0);
+  ASSERT_EQ(::chmod(traces_.c_str(), 0770), 0);
+  serve_process({.uid = kOther, .groups = {kGroup, 61301}});
+  const auto member = prepare(in_traces("t.json"));
+  ASSERT_TRUE(member);
+  EXPECT_TRUE(member->usable) << member->problem;
+  EXPECT_EQ(line_of_status("Groups"), "61300 61301 ");
+  serve_process({.uid = kOther});
+  const auto stranger = prepare(in_traces("t.json"));
+  ASSERT_TRUE(stranger);
+  EXPECT_FALSE(stranger->usable);
+  EXPECT_EQ(line_of_status("Groups"), " ");
 }
 
 TEST_F(RootFilesWorkerTest, RootsWorkerHasNoCapabilityEither) {

@@ -84,6 +84,13 @@ std::string FrameMembers::text(const char* name) {
   return clean_text(found->get_ref<const std::string&>(), kMaxFrameText);
 }
 
+std::string FrameMembers::exact_text(const char* name, std::size_t max_bytes) {
+  const auto found = object_.find(name);
+  ok_ = ok_ && found != object_.end() && found->is_string() &&
+        found->get_ref<const std::string&>().size() <= max_bytes;
+  return ok_ ? found->get<std::string>() : std::string();
+}
+
 const Json* FrameMembers::object(const char* name) {
   const auto found = object_.find(name);
   ok_ = ok_ && found != object_.end() && found->is_object();

@@ -59,6 +59,8 @@ class FrameMembers {
   bool boolean(const char* name);
   // Cleaned and cut to kMaxFrameText.
   std::string text(const char* name);
+  // As it is, for what is to be used and not shown; a longer one makes ok() false.
+  std::string exact_text(const char* name, std::size_t max_bytes);
   // nullptr when it is not there.
   const nlohmann::json* object(const char* name);
   const nlohmann::json* array(const char* name, std::size_t max_size);

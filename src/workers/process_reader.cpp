@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,11 +29,14 @@ constexpr std::size_t kMaxEnvironment = 1U << 20U;
 constexpr std::size_t kMaxMaps = 32U << 20U;
 constexpr std::size_t kMaxDescriptors = 65536;
 constexpr std::size_t kMaxPath = 4096;
+constexpr std::size_t kMaxThreadName = 64;  // the kernel has 15 bytes, of which some it escapes
 constexpr std::size_t kMaxContainer = kMaxContainerIdentity;
 constexpr std::string_view kLibrary = "/libtorch_cpu.so";
 
-constexpr std::array<std::string_view, 4> kKinetoVariables = {
-    "KINETO_ONDEMAND_TRACE_DIR", "KINETO_CONFIG", "KINETO_IPC_SOCKET_DIR", "KINETO_USE_DAEMON"};
+constexpr std::array<std::string_view, 6> kOwnVariables = {
+    "KINETO_ONDEMAND_TRACE_DIR",  "KINETO_CONFIG",
+    "KINETO_IPC_SOCKET_DIR",      "KINETO_USE_DAEMON",
+    "KINETO_DAEMON_INIT_DELAY_S", "CUDA_VISIBLE_DEVICES"};
 
 void add_missing(ProcessFacts& facts, std::string_view what, const Error& error) {
   facts.missing.push_back(clean_text(fmt::format("{}: {}", what, error.message), 256));
@@ -48,11 +52,16 @@ std::string inside_root(std::string path, const std::string& process_root) {
   return path;
 }
 
-bool is_gpu(std::string_view target) {
+// The N of "/dev/nvidia<N>".
+std::optional<int> nvidia_device(std::string_view target) {
   constexpr std::string_view kNvidia = "/dev/nvidia";
-  if (target.starts_with(kNvidia)) {
-    return parse_number<unsigned>(target.substr(kNvidia.size())).has_value();
-  }
+  if (!target.starts_with(kNvidia)) return std::nullopt;
+  const auto number = parse_number<int>(target.substr(kNvidia.size()));
+  if (!number || *number < 0) return std::nullopt;
+  return number;
+}
+
+bool is_other_gpu(std::string_view target) {
   return target == "/dev/kfd" || target.starts_with("/dev/dri/renderD");
 }
 
@@ -98,11 +107,29 @@ void take_identity(const ProcPidStatus& status, const std::vector<CgroupLine>& c
   facts.container = clean_text(container_of(cgroup), kMaxContainer);
 }
 
+// A parent that is younger than its child is another process with the same pid.
+void read_ancestors(const SystemRoot& root, const ProcPidStat& stat, ProcessFacts& facts) {
+  facts.parent.value = stat.parent_pid;
+  ProcPidStat child = stat;
+  while (child.parent_pid > 1 && facts.ancestors.size() < kMaxAncestors) {
+    const auto entry = ProcEntry::open(root, Pid{child.parent_pid});
+    const auto parent = entry ? entry->stat() : std::unexpected(entry.error());
+    if (!parent || parent->start_ticks > child.start_ticks || parent->parent_pid <= 1) return;
+    facts.ancestors.push_back(Pid{parent->parent_pid});
+    child = *parent;
+  }
+}
+
 void read_descriptors(const ProcEntry& entry, ProcessFacts& facts) {
+  std::set<int> devices;
   const Status read = entry.each_link("fd", kMaxDescriptors, [&](std::string_view target) {
-    facts.holds_gpu = facts.holds_gpu || is_gpu(target);
-    return !facts.holds_gpu;
+    const auto device = nvidia_device(target);
+    if (device && devices.size() < kMaxHeldGpus) devices.insert(*device);
+    facts.holds_gpu = facts.holds_gpu || device || is_other_gpu(target);
+    return true;
   });
+  facts.gpus.assign(devices.begin(), devices.end());
+  facts.descriptors_read = read.has_value();
   if (!read) add_missing(facts, "descriptors", read.error());
 }
 
@@ -113,17 +140,19 @@ void read_library(const ProcEntry& entry, const std::string& process_root, Proce
     facts.torch_library = clean_text(inside_root(std::string(*path), process_root), kMaxPath);
     return false;
   });
+  facts.mapped_files_read = read.has_value();
   if (!read) add_missing(facts, "mapped files", read.error());
 }
 
 Environment read_environment(const ProcEntry& entry, ProcessFacts& facts) {
   std::vector<std::string_view> wanted = job_environment_variables();
-  wanted.insert(wanted.end(), kKinetoVariables.begin(), kKinetoVariables.end());
+  wanted.insert(wanted.end(), kOwnVariables.begin(), kOwnVariables.end());
   const auto text = entry.read("environ", kMaxEnvironment);
   if (!text) {
     add_missing(facts, "environment", text.error());
     return {};
   }
+  facts.environment_read = true;
   Environment environment = parse_environ(*text, wanted);
   const auto take = [&](const char* name) {
     const auto found = environment.find(name);
@@ -133,6 +162,8 @@ Environment read_environment(const ProcEntry& entry, ProcessFacts& facts) {
   facts.kineto_config = take("KINETO_CONFIG");
   facts.ipc_socket_dir = take("KINETO_IPC_SOCKET_DIR");
   facts.uses_daemon = environment.contains("KINETO_USE_DAEMON");
+  facts.kineto_init_delay = take("KINETO_DAEMON_INIT_DELAY_S");
+  facts.cuda_visible_devices = take("CUDA_VISIBLE_DEVICES");
   return environment;
 }
 
@@ -172,6 +203,10 @@ bool in_namespaces_of_init(const SystemRoot& root, const ProcEntry& entry) {
 
 }  // namespace
 
+bool is_gpu_device(std::string_view target) {
+  return nvidia_device(target) || is_other_gpu(target);
+}
+
 Result<ProcessFacts> read_process_facts(const SystemRoot& root, const ProcessKey& key,
                                         const std::function<void(const ProcessFacts&)>& early) {
   const auto entry = ProcEntry::open(root, key.pid);
@@ -190,6 +225,8 @@ Result<ProcessFacts> read_process_facts(const SystemRoot& root, const ProcessKey
   ProcessFacts facts;
   facts.key = key;
   take_identity(*status, *cgroup, facts);
+  facts.thread_name = clean_text(status->name, kMaxThreadName);
+  read_ancestors(root, *stat, facts);
   facts.job = job_facts(*cgroup, {}, {});
   early(facts);
 
@@ -205,6 +242,7 @@ Result<ProcessFacts> read_process_facts(const SystemRoot& root, const ProcessKey
   const Environment environment = read_environment(*entry, facts);
   read_library(*entry, process_root, facts);
   facts.job = job_facts(*cgroup, environment, words);
+  facts.complete = facts.missing.empty();
   return facts;
 }
 

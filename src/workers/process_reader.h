@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/system_root.h"
@@ -17,6 +18,9 @@ namespace dynolog {
 [[nodiscard]] Result<ProcessFacts> read_process_facts(
     const SystemRoot& root, const ProcessKey& key,
     const std::function<void(const ProcessFacts&)>& early);
+
+// Whether the target of a descriptor's link is a GPU: /dev/nvidia<N>, /dev/kfd, /dev/dri/renderD*.
+[[nodiscard]] bool is_gpu_device(std::string_view target);
 
 [[nodiscard]] Result<SocketHolder> read_holder_facts(const SystemRoot& root, Pid pid);
 

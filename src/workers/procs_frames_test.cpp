@@ -13,22 +13,33 @@ ProcessFacts full_facts() {
   facts.key = {Pid{42}, 18446744073709551615ULL};
   facts.uid = Uid{4294967294U};
   facts.namespace_pid = 7;
+  facts.parent = Pid{41};
+  facts.ancestors = {Pid{40}, Pid{2}};
+  facts.thread_name = "pt_data_worker";
   facts.container = "abc";
   facts.command = "python train.py \"x\"";
   facts.working_directory = "/work";
   facts.job.scheduler = "slurm";
   facts.job.job = JobId{"12_3"};
+  facts.job.allocation = "14";
   facts.job.step = "0";
   facts.job.rank = 3;
   facts.job.world_size = 8;
   facts.job.rank_source = RankSource::title;
+  facts.job.local_world_size = 4;
+  facts.job.launched = true;
   facts.job.launcher = true;
   facts.holds_gpu = true;
+  facts.gpus = {0, 3};
   facts.torch_library = "/torch/lib/libtorch_cpu.so";
   facts.ondemand_trace_dir = "/traces";
   facts.kineto_config = "/etc/k.conf";
   facts.ipc_socket_dir = "/run/d";
   facts.uses_daemon = true;
+  facts.kineto_init_delay = "5";
+  facts.cuda_visible_devices = "GPU-1,GPU-2";
+  facts.descriptors_read = true;
+  facts.mapped_files_read = true;
   facts.missing = {"environment: Permission denied"};
   return facts;
 }
@@ -40,24 +51,46 @@ TEST(ProcsFrames, FactsRoundTrip) {
   EXPECT_EQ(decoded->key, facts.key);
   EXPECT_EQ(decoded->uid, facts.uid);
   EXPECT_EQ(decoded->namespace_pid, 7);
+  EXPECT_EQ(decoded->parent, facts.parent);
+  EXPECT_EQ(decoded->ancestors, facts.ancestors);
+  EXPECT_EQ(decoded->thread_name, "pt_data_worker");
   EXPECT_EQ(decoded->container, "abc");
   EXPECT_EQ(decoded->command, facts.command);
   EXPECT_EQ(decoded->working_directory, "/work");
   EXPECT_EQ(decoded->job.scheduler, "slurm");
   EXPECT_EQ(decoded->job.job.value, "12_3");
+  EXPECT_EQ(decoded->job.allocation, "14");
   EXPECT_EQ(decoded->job.step, "0");
   EXPECT_EQ(decoded->job.rank, 3);
   EXPECT_EQ(decoded->job.local_rank, std::nullopt);
   EXPECT_EQ(decoded->job.world_size, 8);
   EXPECT_EQ(decoded->job.rank_source, RankSource::title);
+  EXPECT_EQ(decoded->job.local_world_size, 4);
+  EXPECT_TRUE(decoded->job.launched);
   EXPECT_TRUE(decoded->job.launcher);
   EXPECT_TRUE(decoded->holds_gpu);
+  EXPECT_EQ(decoded->gpus, facts.gpus);
   EXPECT_EQ(decoded->torch_library, facts.torch_library);
   EXPECT_EQ(decoded->ondemand_trace_dir, "/traces");
   EXPECT_EQ(decoded->kineto_config, "/etc/k.conf");
   EXPECT_EQ(decoded->ipc_socket_dir, "/run/d");
   EXPECT_TRUE(decoded->uses_daemon);
+  EXPECT_EQ(decoded->kineto_init_delay, "5");
+  EXPECT_EQ(decoded->cuda_visible_devices, "GPU-1,GPU-2");
+  EXPECT_TRUE(decoded->descriptors_read);
+  EXPECT_FALSE(decoded->environment_read);
+  EXPECT_TRUE(decoded->mapped_files_read);
+  EXPECT_FALSE(decoded->complete);
   EXPECT_EQ(decoded->missing, facts.missing);
+}
+
+TEST(ProcsFrames, WhatWasReadToItsEndEachForItself) {
+  ProcessFacts facts;
+  facts.environment_read = facts.complete = true;
+  const auto decoded = decode_facts(encode_facts(facts));
+  ASSERT_TRUE(decoded.has_value()) << decoded.error().message;
+  EXPECT_FALSE(decoded->descriptors_read || decoded->mapped_files_read);
+  EXPECT_TRUE(decoded->environment_read && decoded->complete);
 }
 
 TEST(ProcsFrames, ErrorsRoundTrip) {
@@ -109,6 +142,26 @@ TEST(ProcsFrames, HostileBodiesAreErrors) {
 TEST(ProcsFrames, TooManyHoldersAreRefused) {
   const std::vector<SocketHolder> holders(kMaxSocketHolders + 1);
   EXPECT_FALSE(decode_holders(encode_holders(holders)).has_value());
+}
+
+TEST(ProcsFrames, ListsOfNumbersAreBounded) {
+  const auto with = [](const std::string& list) {
+    std::string body = encode_facts(full_facts());
+    const std::string held = R"("gpus":[0,3])";
+    const std::size_t place = body.find(held);
+    return place == std::string::npos ? "" : body.replace(place, held.size(), list);
+  };
+  EXPECT_TRUE(decode_facts(with(R"("gpus":[])")).has_value());
+  for (const char* bad : {R"("gpus":[-1])", R"("gpus":[2147483648])", R"("gpus":[1.5])",
+                          R"("gpus":["1"])", R"("gpus":{})"}) {
+    EXPECT_FALSE(decode_facts(with(bad)).has_value()) << bad;
+  }
+  ProcessFacts facts = full_facts();
+  facts.gpus.assign(kMaxHeldGpus + 1, 1);
+  EXPECT_FALSE(decode_facts(encode_facts(facts)).has_value());
+  facts = full_facts();
+  facts.ancestors.assign(kMaxAncestors + 1, Pid{1});
+  EXPECT_FALSE(decode_facts(encode_facts(facts)).has_value());
 }
 
 TEST(ProcsFrames, TextIsCleanedOnArrival) {

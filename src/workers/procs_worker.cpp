@@ -183,7 +183,7 @@ class ProcsWorkerImpl final : public ProcsWorker {
   Result<ProcessFacts> facts_from(const ProcessKey& key, const Result<std::string_view>& body) {
     if (!body) {
       if (!early_) return std::unexpected(body.error());
-      early_->missing.push_back("command line, environment and mapped files: " +
+      early_->missing.push_back("descriptors, command line, environment and mapped files: " +
                                 body.error().message);
       return std::move(*early_);
     }

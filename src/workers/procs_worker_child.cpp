@@ -7,9 +7,11 @@
 #include "base/clock.h"
 #include "workers/holder_search.h"
 #include "workers/process_reader.h"
+#include "workers/process_scan.h"
 #include "workers/procs_frames.h"
 #include "workers/procs_worker.h"
 #include "workers/request_channel.h"
+#include "workers/scan_frames.h"
 
 namespace dynolog {
 namespace {
@@ -24,6 +26,12 @@ std::string answer(const ProcsRequest& request, const SystemRoot& root, int chan
     case ProcsRequest::Verb::socket_holders:
       return encode_holders(
           find_socket_holders(root, SystemClock(), request.inode, request.uid, SearchBudget{}));
+    case ProcsRequest::Verb::scan:
+      return encode_scan(scan_processes(root, SystemClock(), request, ScanBudget{}, [&](Pid pid) {
+        static_cast<void>(send_frame(channel, encode_numbered(0, encode_looking(pid))));
+      }));
+    case ProcsRequest::Verb::host_look:
+      return encode_host_look(look_at_host(root, request));
     case ProcsRequest::Verb::holder_facts: {
       auto holder = read_holder_facts(root, request.key.pid);
       if (!holder) return encode_holders(std::unexpected(std::move(holder.error())));

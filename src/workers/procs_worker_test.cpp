@@ -177,6 +177,7 @@ TEST_F(ProcsWorkerTest, WhatCannotBlockIsKnownWhenTheRestHangs) {
   const auto read = facts(own_key());
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->uid, Uid{77});
+  EXPECT_FALSE(read->descriptors_read || read->environment_read || read->complete);
   ASSERT_EQ(read->missing.size(), 1U);
   EXPECT_THAT(read->missing[0], HasSubstr("in time"));
 }

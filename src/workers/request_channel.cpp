@@ -44,11 +44,13 @@ Result<std::unique_ptr<RequestChannel>> RequestChannel::start(EventLoop& loop, L
 
 RequestChannel::~RequestChannel() { *alive_ = false; }
 
-void RequestChannel::call(std::string_view body, Nanoseconds deadline, OnReply done) {
+void RequestChannel::call(std::string_view body, Nanoseconds deadline, OnReply done,
+                          Nanoseconds longest) {
   ++number_;
   done_ = std::move(done);
   allowed_ = deadline;
-  arm();
+  deadline_ = late_in(deadline);
+  longest_ = late_in(longest);
   auto sent = child_->send(encode_numbered(number_, body));
   if (sent) return;
   loop_.post([this, alive = alive_, why = std::move(sent.error().message)] {
@@ -56,13 +58,13 @@ void RequestChannel::call(std::string_view body, Nanoseconds deadline, OnReply d
   });
 }
 
-void RequestChannel::arm() {
-  deadline_ = loop_.after(
-      allowed_, [this] { end(ErrorKind::timed_out, "the worker did not answer in time"); });
+Timer RequestChannel::late_in(Nanoseconds time) {
+  return loop_.after(time,
+                     [this] { end(ErrorKind::timed_out, "the worker did not answer in time"); });
 }
 
 void RequestChannel::extend() {
-  if (busy()) arm();
+  if (busy()) deadline_ = late_in(allowed_);
 }
 
 void RequestChannel::on_frame(std::string_view frame) {
@@ -76,6 +78,7 @@ void RequestChannel::on_frame(std::string_view frame) {
     return;
   }
   deadline_.cancel();
+  longest_.cancel();
   const OnReply done = std::exchange(done_, nullptr);
   done(numbered->body);
 }
@@ -84,6 +87,7 @@ void RequestChannel::end(ErrorKind kind, std::string why) {
   if (!child_) return;
   const auto alive = alive_;
   deadline_.cancel();
+  longest_.cancel();
   child_.reset();  // kills it; it may be the child's callback that brought us here
   if (const OnReply done = std::exchange(done_, nullptr)) {
     done(fail(kind, why));

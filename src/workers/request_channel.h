@@ -27,6 +27,9 @@ struct NumberedFrame {
 // nullopt when it is none.
 [[nodiscard]] std::optional<NumberedFrame> decode_numbered(std::string_view frame);
 
+// However busy a worker says it is: no request takes longer.
+inline constexpr Nanoseconds kLongestRequest = std::chrono::hours(2);
+
 // On the loop's thread only. No callback runs inside a call of this class, nor after its end; each
 // may destroy it.
 class RequestChannel {
@@ -46,15 +49,17 @@ class RequestChannel {
   RequestChannel& operator=(const RequestChannel&) = delete;
 
   // Only while not busy(), and not after the end was told.
-  void call(std::string_view body, Nanoseconds deadline, OnReply done);
-  // Gives the request under way its whole deadline again: the worker is at work for another reason.
+  void call(std::string_view body, Nanoseconds deadline, OnReply done,
+            Nanoseconds longest = kLongestRequest);
+  // Gives the request under way its whole deadline again, within the longest: the worker shows that
+  // it is at work.
   void extend();
   [[nodiscard]] bool busy() const { return static_cast<bool>(done_); }
 
  private:
   RequestChannel(EventLoop& loop, OnEvent on_event, OnEnd on_end);
   void on_frame(std::string_view frame);
-  void arm();
+  Timer late_in(Nanoseconds time);
   void end(ErrorKind kind, std::string why);
 
   EventLoop& loop_;
@@ -65,6 +70,7 @@ class RequestChannel {
   OnReply done_;  // set while a request is under way
   Nanoseconds allowed_{};
   Timer deadline_;
+  Timer longest_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
