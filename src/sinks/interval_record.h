@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "metrics/frame.h"
-#include "metrics/frame_rates.h"
 #include "metrics/interval_names.h"
+#include "metrics/interval_values.h"
 
 namespace dynolog {
 
@@ -22,11 +22,14 @@ struct NamedValue {
 
 class IntervalRecord {
  public:
-  explicit IntervalRecord(Nanoseconds longest_interval) : rates_(longest_interval) {}
+  explicit IntervalRecord(Nanoseconds longest_interval)
+      : sums_(longest_interval, IntervalValues::Of::all) {}
 
-  // The values of sources that were read at this tick. Call once for each frame; valid until the
-  // next call.
-  [[nodiscard]] std::span<const NamedValue> update(const Frame& frame);
+  // Each frame, once.
+  void add(const Frame& frame);
+  // The values of the frames since the last call, up to the one that was added last: of sources
+  // that were read in that time. Valid until the next call of either.
+  [[nodiscard]] std::span<const NamedValue> take();
 
  private:
   struct Single {
@@ -35,19 +38,23 @@ class IntervalRecord {
     bool is_counter = false;
   };
   struct Combined {
+    std::string text;  // its name, with any label's value
     const IntervalName* name = nullptr;
     Slot part = 0;
     std::vector<Slot> whole;
   };
   void plan(const SeriesTable& table);
   void plan_combined(const SeriesTable& table, const IntervalName& name);
-  [[nodiscard]] std::optional<double> value_of(const Combined& item, const Frame& frame) const;
+  [[nodiscard]] std::optional<double> value_of(const Combined& item) const;
   [[nodiscard]] std::optional<double> share_of(const Combined& item) const;
+  void add_closed();
 
-  FrameRates rates_;
+  IntervalValues sums_;
+  WallTime newest_{};
   std::shared_ptr<const SeriesTable> planned_for_;
   std::vector<Combined> combined_;
   std::vector<Single> singles_;
+  std::vector<std::string> closed_names_;
   std::vector<NamedValue> values_;
 };
 

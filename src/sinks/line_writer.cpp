@@ -19,15 +19,19 @@
 #include <thread>
 #include <utility>
 
+#include "sinks/rotating_file.h"
+
 namespace dynolog {
 namespace {
 
 struct Output {
-  UniqueFd fd;
+  UniqueFd own;                      // one of the two
+  std::optional<RotatingFile> file;  // whose descriptor changes, between two lines
   bool is_socket = false;
   // Of one write. Small where the descriptor could not be made non-blocking: then poll(2) must have
   // said that there is room, and this much is taken without waiting.
   std::size_t max_write = 1U << 16U;
+  [[nodiscard]] int fd() const { return file ? file->fd() : own.get(); }
 };
 
 constexpr std::size_t kCarefulWrite = 512;
@@ -35,9 +39,9 @@ constexpr std::size_t kCarefulWrite = 512;
 ssize_t write_some(const Output& output, std::string_view bytes) {
   const std::size_t size = std::min(bytes.size(), output.max_write);
   if (output.is_socket) {
-    return ::send(output.fd.get(), bytes.data(), size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return ::send(output.fd(), bytes.data(), size, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
-  return ::write(output.fd.get(), bytes.data(), size);
+  return ::write(output.fd(), bytes.data(), size);
 }
 
 class ThreadedLineWriter final : public LineWriter {
@@ -77,9 +81,9 @@ class ThreadedLineWriter final : public LineWriter {
     return {lines_.size(), dropped_, failures_};
   }
 
-  [[nodiscard]] std::optional<Error> take_error() override {
+  [[nodiscard]] std::optional<Error> problem() const override {
     const std::scoped_lock lock(mutex_);
-    return std::exchange(error_, std::nullopt);
+    return error_;
   }
 
  private:
@@ -96,10 +100,10 @@ class ThreadedLineWriter final : public LineWriter {
     while (true) {
       const bool has_line = take_line();
       if (!has_line && is_stopping()) return;
-      pollfd watched[] = {{wake_.get(), POLLIN, 0}, {has_line ? output_.fd.get() : -1, POLLOUT, 0}};
+      pollfd watched[] = {{wake_.get(), POLLIN, 0}, {has_line ? output_.fd() : -1, POLLOUT, 0}};
       // When stopping: what fits now is written, and the rest is left.
       const int ready = ::poll(watched, 2, is_stopping() ? 0 : -1);
-      if (ready < 0 && errno != EINTR) return note_error(errno);
+      if (ready < 0 && errno != EINTR) return note_errno(errno);
       if (watched[0].revents != 0) take_wake();
       if (watched[1].revents != 0) {
         if (!write_current() && is_stopping()) return;
@@ -112,14 +116,20 @@ class ThreadedLineWriter final : public LineWriter {
   // Moves the next line to the thread; true while there is one to write.
   bool take_line() {
     if (!current_.empty()) return true;
-    const std::scoped_lock lock(mutex_);
-    if (lines_.empty()) return false;
-    queued_bytes_ -= lines_.front().size();
-    if (is_broken_) current_.push_back('\n');  // ends the line that failed half-way
-    is_broken_ = false;
-    current_ += lines_.front();
-    lines_.pop_front();
+    {
+      const std::scoped_lock lock(mutex_);
+      if (lines_.empty()) return false;
+      queued_bytes_ -= lines_.front().size();
+      if (is_broken_) current_.push_back('\n');  // ends the line that failed half-way
+      is_broken_ = false;
+      current_ += lines_.front();
+      lines_.pop_front();
+    }
     written_ = 0;
+    if (!output_.file) return true;
+    auto prepared = output_.file->prepare(current_.size());
+    is_prepared_ = prepared.has_value();
+    if (!prepared) note_error(std::move(prepared.error()));
     return true;
   }
 
@@ -128,20 +138,30 @@ class ThreadedLineWriter final : public LineWriter {
     const ssize_t put = write_some(output_, std::string_view(current_).substr(written_));
     if (put < 0) {
       if (errno == EAGAIN || errno == EINTR) return false;
-      note_error(errno);
-      is_broken_ = is_broken_ || written_ > 0;
+      note_errno(errno);
+      // Also when what did not get out is the end of an earlier line's half.
+      is_broken_ = written_ > 0 || current_.front() == '\n';
       current_.clear();
       return false;
     }
     written_ += static_cast<std::size_t>(put);
-    if (written_ == current_.size()) current_.clear();
+    if (written_ < current_.size()) return true;
+    current_.clear();
+    if (is_prepared_) {
+      const std::scoped_lock lock(mutex_);
+      error_.reset();
+    }
     return true;
   }
 
-  void note_error(int error_number) {
+  void note_errno(int error_number) {
+    note_error(fail_errno(error_number, "writing a line").error());
+  }
+
+  void note_error(Error error) {
     const std::scoped_lock lock(mutex_);
     ++failures_;
-    error_ = fail_errno(error_number, "writing a line").error();
+    error_ = std::move(error);
   }
 
   void take_wake() {
@@ -154,7 +174,7 @@ class ThreadedLineWriter final : public LineWriter {
     return stopping_;
   }
 
-  const Output output_;
+  Output output_;  // the thread's own
   const UniqueFd wake_;
   const std::size_t max_queued_bytes_;
 
@@ -170,6 +190,7 @@ class ThreadedLineWriter final : public LineWriter {
   std::string current_;
   std::size_t written_ = 0;
   bool is_broken_ = false;
+  bool is_prepared_ = true;
   std::thread thread_;  // last: it uses all of the above
 };
 
@@ -182,12 +203,12 @@ Result<std::unique_ptr<LineWriter>> start(Output output, std::size_t max_queued_
 }  // namespace
 
 Result<std::unique_ptr<LineWriter>> LineWriter::to_file(const std::string& path,
+                                                        FileRotation rotation,
                                                         std::size_t max_queued_bytes) {
+  auto file = RotatingFile::open(path, rotation);
+  if (!file) return std::unexpected(std::move(file.error()));
   Output output;
-  // Not for everybody: events say who traced whose processes.
-  output.fd.reset(::open(path.c_str(),
-                         O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0640));
-  if (!output.fd.valid()) return fail_errno(errno, path);
+  output.file.emplace(std::move(*file));
   return start(std::move(output), max_queued_bytes);
 }
 
@@ -199,12 +220,12 @@ Result<std::unique_ptr<LineWriter>> LineWriter::to_descriptor(int fd,
   output.is_socket = S_ISSOCK(status.st_mode);
   if (!output.is_socket && !S_ISREG(status.st_mode)) {
     // O_NONBLOCK belongs to the open file, which others share: this opens one of our own.
-    output.fd.reset(::open(fmt::format("/proc/self/fd/{}", fd).c_str(),
-                           O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!output.fd.valid()) output.max_write = kCarefulWrite;
+    output.own.reset(::open(fmt::format("/proc/self/fd/{}", fd).c_str(),
+                            O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!output.own.valid()) output.max_write = kCarefulWrite;
   }
-  if (!output.fd.valid()) output.fd.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
-  if (!output.fd.valid()) return fail_errno(errno, "standard output");
+  if (!output.own.valid()) output.own.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  if (!output.own.valid()) return fail_errno(errno, "standard output");
   return start(std::move(output), max_queued_bytes);
 }
 

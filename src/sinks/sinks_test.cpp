@@ -30,7 +30,7 @@ class KeepingWriter final : public LineWriter {
   explicit KeepingWriter(std::vector<std::string>& lines) : lines_(lines) {}
   void put(std::string line) override { lines_.push_back(std::move(line)); }
   [[nodiscard]] SinkQueue queue() const override { return {}; }
-  [[nodiscard]] std::optional<Error> take_error() override { return std::nullopt; }
+  [[nodiscard]] std::optional<Error> problem() const override { return std::nullopt; }
 
  private:
   std::vector<std::string>& lines_;
@@ -86,7 +86,9 @@ class JsonLinesTest : public testing::Test {
   }
 
   std::vector<std::string> lines_;
-  std::unique_ptr<Sink> sink_ = make_json_lines_sink(std::make_unique<KeepingWriter>(lines_));
+  std::unique_ptr<Sink> sink_ =
+      make_json_lines_sink(std::make_unique<KeepingWriter>(lines_),
+                           {.sink = "json", .interval = seconds(1), .slowest = seconds(1)});
   FrameWriter writer_{1, 100};
   Nanoseconds now_{};
   std::vector<SeriesHandle> modes_;
@@ -137,7 +139,52 @@ TEST_F(JsonLinesTest, OnlyWhatWasReadAtThisTick) {
   now_ += seconds(1);
   writer_.begin_tick(WallTime(now_), MonotonicTime(now_));
   EXPECT_TRUE(sink_->consume(writer_.finish_tick()));
-  EXPECT_EQ(lines_.back(), R"({"time":"1970-01-01T00:00:02.000Z"})");
+  EXPECT_EQ(lines_.back(), R"({"time":"1970-01-01T00:00:02.000Z","interval_s":1})");
+}
+
+TEST_F(JsonLinesTest, ALineSpeaksOfAllFramesSinceTheOneBefore) {
+  sink_ = make_json_lines_sink(std::make_unique<KeepingWriter>(lines_),
+                               {.sink = "json", .interval = seconds(60), .slowest = seconds(1)});
+  lines_.clear();
+  // 1'700'000'001 s; the next whole minute is at 1'700'000'040.
+  tick({0, 0, 0, 0, 0, 0, 0, 0}, 100, 0);
+  ASSERT_EQ(lines_.size(), 1U) << "a sign of life";
+  for (int i = 1; i <= 38; ++i) tick({0, 0, 0, 1.0 * i, 0, 0, 0, 0}, 100.0 + i, 0);
+  ASSERT_EQ(lines_.size(), 1U);
+  Json line = tick({13, 0, 0, 39, 0, 0, 0, 0}, 139, 39);
+  ASSERT_EQ(lines_.size(), 2U);
+  EXPECT_EQ(line["interval_s"], 39);
+  EXPECT_EQ(line["rx_bytes.et\"h0"], 39);
+  EXPECT_EQ(line["cpu_u"], 25.0);
+  EXPECT_EQ(line["load1"], 1);
+  EXPECT_EQ(line["uptime"], 1040);
+  tick({13, 0, 0, 40, 0, 0, 0, 0}, 149, 7);
+  sink_.reset();
+  ASSERT_EQ(lines_.size(), 3U) << "what is left at the end";
+  line = Json::parse(lines_.back());
+  EXPECT_EQ(line["interval_s"], 1);
+  EXPECT_EQ(line["rx_bytes.et\"h0"], 10);
+  EXPECT_EQ(line["load1"], 7);
+}
+
+TEST_F(JsonLinesTest, ADeviceThatWentAndOneThatCameBackAreInTheLine) {
+  sink_ = make_json_lines_sink(std::make_unique<KeepingWriter>(lines_),
+                               {.sink = "json", .interval = seconds(60), .slowest = seconds(1)});
+  tick({0, 0, 0, 0, 0, 0, 0, 0}, 100, 0);
+  tick({0, 0, 0, 0, 0, 0, 0, 0}, 130, 0);
+  for (int i = 0; i < 2; ++i) {  // gone, and back under its name
+    now_ += seconds(1);
+    writer_.begin_tick(WallTime(seconds(1'700'000'000)) + now_, MonotonicTime(now_));
+    writer_.begin_source(0, MonotonicTime(now_));
+    if (i == 0) writer_.close(bytes_);
+    if (i == 1) bytes_ = writer_.open(kBytes, {"et\"h0"});
+    if (i == 1) writer_.set(bytes_, 5);
+    writer_.end_source({});
+    EXPECT_TRUE(sink_->consume(writer_.finish_tick()));
+  }
+  tick({0, 0, 0, 0, 0, 0, 0, 0}, 9, 0);
+  sink_.reset();
+  EXPECT_EQ(Json::parse(lines_.back())["rx_bytes.et\"h0"], 34);
 }
 
 TEST_F(JsonLinesTest, EventsToo) {
@@ -212,7 +259,7 @@ TEST(LineWriter, AReaderThatIsGoneIsAnErrorNotTheEnd) {
     ASSERT_TRUE(writer) << "EPIPE comes with the first line";
     (*writer)->put("one");
     std::optional<Error> error;
-    while (!error) error = (*writer)->take_error();
+    while (!error) error = (*writer)->problem();
     EXPECT_THAT(error->message, testing::HasSubstr("Broken pipe"));
     EXPECT_EQ((*writer)->queue().delivery_failures, 1U);
   }
@@ -239,7 +286,7 @@ TEST(LineWriter, AppendsToAFileAndWritesAllAtItsEnd) {
   const TemporaryFile file;
   ASSERT_TRUE(replace_file(file.path(), "before\n", 0644));
   {
-    const auto writer = LineWriter::to_file(file.path(), 1 << 20);
+    const auto writer = LineWriter::to_file(file.path(), {}, 1 << 20);
     ASSERT_TRUE(writer);
     for (const char* line : {"one", "two", "three"}) (*writer)->put(line);
   }
@@ -249,26 +296,76 @@ TEST(LineWriter, AppendsToAFileAndWritesAllAtItsEnd) {
 TEST(LineWriter, MakesAFileThatIsNotForEverybody) {
   const TemporaryFile file;
   std::filesystem::remove(file.path());
-  ASSERT_TRUE(LineWriter::to_file(file.path(), 1 << 20));
+  ASSERT_TRUE(LineWriter::to_file(file.path(), {}, 1 << 20));
   const auto others = std::filesystem::perms::others_all;
   EXPECT_EQ(std::filesystem::status(file.path()).permissions() & others,
             std::filesystem::perms::none)
       << "events name users, processes and files";
 }
 
+// What make_sinks() sees, and what it reports.
+struct ReportedWorld {
+  SystemClock clock;
+  std::unique_ptr<Log> log = make_silent_log();
+  std::vector<std::string> reports;
+  SinkWorld world{.clock = clock,
+                  .log = *log,
+                  .catalogue = {},
+                  .version = "1",
+                  .host = "node7",
+                  .host_id = "",
+                  .executable = "/bin/false",
+                  .boot = {},
+                  .started = {},
+                  .interval = seconds(1),
+                  .slowest = seconds(60),
+                  .report = [this](const std::string& feature, const std::string& state,
+                                   const std::string& reason) {
+                    reports.push_back(feature + " " + state + " " + reason);
+                  }};
+};
+
 TEST(AllSinks, MakesWhatIsAskedFor) {
-  EXPECT_TRUE(make_sinks({})->empty());
+  ReportedWorld reported;
+  EXPECT_TRUE(make_sinks({}, reported.world)->empty());
   const TemporaryFile file;
-  const auto sinks = make_sinks({.json = {.enabled = true, .file = file.path()}});
+  SinkOptions options;
+  options.json.enabled = true;
+  options.json.file = file.path();
+  const auto sinks = make_sinks(options, reported.world);
   ASSERT_TRUE(sinks);
   ASSERT_EQ(sinks->size(), 1U);
   EXPECT_EQ(sinks->front()->name(), "json");
 }
 
 TEST(AllSinks, AFileThatCannotBeOpenedIsAStartUpError) {
-  const auto sinks = make_sinks({.json = {.enabled = true, .file = "/nonexistent/x"}});
+  ReportedWorld reported;
+  SinkOptions options;
+  options.json.enabled = true;
+  options.json.file = "/nonexistent/x";
+  const auto sinks = make_sinks(options, reported.world);
   ASSERT_FALSE(sinks);
   EXPECT_THAT(sinks.error().message, testing::HasSubstr("/nonexistent/x"));
+}
+
+TEST(AllSinks, APageThatCannotBeServedIsLeftOutAndReported) {
+  ReportedWorld reported;
+  SinkOptions options;
+  options.prometheus.enabled = true;
+  options.prometheus.port = 0;
+  const auto first = make_sinks(options, reported.world);
+  ASSERT_TRUE(first);
+  ASSERT_EQ(first->size(), 1U);
+  EXPECT_EQ(first->front()->name(), "prometheus");
+  ASSERT_EQ(reported.reports.size(), 1U);
+  EXPECT_THAT(reported.reports[0], testing::MatchesRegex("prometheus:127\\.0\\.0\\.1:[0-9]+ ok "));
+  const std::string taken = reported.reports[0].substr(0, reported.reports[0].find(' '));
+  options.prometheus.port = std::stoi(taken.substr(taken.rfind(':') + 1));
+  const auto second = make_sinks(options, reported.world);
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->empty());
+  EXPECT_THAT(reported.reports.back(),
+              testing::StartsWith(taken + " degraded port " + taken.substr(taken.rfind(':') + 1)));
 }
 
 }  // namespace

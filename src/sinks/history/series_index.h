@@ -1,0 +1,62 @@
+// Which series the store has, and the number of each. A series is its metric's id and its labels;
+// its number stays the same for as long as the store has values of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "metrics/series_table.h"
+#include "sinks/history/block.h"
+
+namespace dynolog::history {
+
+// "cpu.time\ncpu=0\nmode=idle": clean text, so that a line break ends a label.
+[[nodiscard]] std::string key_of(const Series& series);
+
+struct KnownSeries {
+  std::string key;
+  std::int64_t last_seen_ms = 0;  // wall time
+
+  [[nodiscard]] std::string_view metric() const {
+    return std::string_view(key).substr(0, key.find('\n'));
+  }
+  using Labels = std::vector<std::pair<std::string_view, std::string_view>>;
+  [[nodiscard]] Labels labels() const;
+};
+
+// Of the history's thread.
+class SeriesIndex {
+ public:
+  explicit SeriesIndex(std::size_t most) : most_(most) {}
+  SeriesIndex(const SeriesIndex&) = delete;
+  SeriesIndex& operator=(const SeriesIndex&) = delete;
+
+  // What an earlier daemon stored.
+  void restore(SeriesNumber number, std::string key, std::int64_t last_seen_ms);
+  // nullopt when there are too many series.
+  [[nodiscard]] std::optional<SeriesNumber> number_of(const Series& series);
+  void seen(SeriesNumber number, std::int64_t wall_ms);
+  // Numbers given since the last call.
+  [[nodiscard]] std::vector<SeriesNumber> take_new() { return std::exchange(new_, {}); }
+  // Forgets those that were last seen before; gives their numbers.
+  [[nodiscard]] std::vector<SeriesNumber> forget_before(std::int64_t wall_ms);
+
+  [[nodiscard]] const KnownSeries* find(SeriesNumber number) const;
+  [[nodiscard]] const std::unordered_map<SeriesNumber, KnownSeries>& all() const { return known_; }
+
+ private:
+  std::size_t most_;
+  SeriesNumber next_ = 1;
+  std::unordered_map<SeriesNumber, KnownSeries> known_;
+  std::unordered_map<std::string_view, SeriesNumber> by_key_;  // views of known_'s keys
+  std::vector<SeriesNumber> new_;
+};
+
+}  // namespace dynolog::history
