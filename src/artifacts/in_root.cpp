@@ -37,15 +37,22 @@ Result<SplitPath> split_path(std::string_view path) {
                    .name = std::string(name)};
 }
 
-Result<UniqueFd> open_in_root(int root, const std::string& path, int flags) {
+std::expected<UniqueFd, int> try_open_in_root(int root, const std::string& path, int flags) {
   struct open_how how{};
   how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
   for (int tries = 0; tries < kMaxTries; ++tries) {
     const long fd = ::syscall(SYS_openat2, root, path.c_str(), &how, sizeof(how));
     if (fd >= 0) return UniqueFd(static_cast<int>(fd));
-    if (errno != EAGAIN && errno != EINTR) return fail_errno(errno, path);
+    if (errno != EAGAIN && errno != EINTR) return std::unexpected(errno);
   }
+  return std::unexpected(EAGAIN);
+}
+
+Result<UniqueFd> open_in_root(int root, const std::string& path, int flags) {
+  auto opened = try_open_in_root(root, path, flags);
+  if (opened) return std::move(*opened);
+  if (opened.error() != EAGAIN) return fail_errno(opened.error(), path);
   return fail(ErrorKind::failed, fmt::format("{}: its directories are being moved about", path));
 }
 

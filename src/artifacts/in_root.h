@@ -2,7 +2,7 @@
 // resolved by the kernel inside the root (openat2, RESOLVE_IN_ROOT); magic links never.
 #pragma once
 
-#include <cstddef>
+#include <expected>
 #include <string>
 #include <string_view>
 
@@ -21,6 +21,9 @@ struct SplitPath {
 
 // `flags` as open(2); O_CLOEXEC is added. A lookup that raced with a rename is tried again.
 [[nodiscard]] Result<UniqueFd> open_in_root(int root, const std::string& path, int flags);
+// The same, with the errno as the error.
+[[nodiscard]] std::expected<UniqueFd, int> try_open_in_root(int root, const std::string& path,
+                                                            int flags);
 
 // A regular file for reading, at the end of links inside the root: looked at before it is opened,
 // so a FIFO or device in its place is an error and is not touched.

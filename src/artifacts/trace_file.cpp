@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <string_view>
 
+#include "artifacts/held_directory.h"
 #include "artifacts/in_root.h"
 
 namespace dynolog {
@@ -17,12 +18,11 @@ namespace {
 
 constexpr std::size_t kEdge = 64U << 10U;
 
-std::string what_it_is(const struct stat& status) {
-  if (S_ISLNK(status.st_mode)) return "a symbolic link";
-  if (S_ISDIR(status.st_mode)) return "a directory";
-  if (S_ISFIFO(status.st_mode)) return "a FIFO";
-  if (S_ISSOCK(status.st_mode)) return "a socket";
-  return "a device";
+FileStamp to_stamp(const struct stat& status) {
+  return {.inode = status.st_ino,
+          .modified_ns = static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
+                         status.st_mtim.tv_nsec,
+          .bytes = static_cast<std::uint64_t>(status.st_size)};
 }
 
 bool edge_holds(int fd, off_t offset, std::string_view text) {
@@ -40,10 +40,25 @@ std::optional<FileStamp> stamp_of(const TraceDirectory& directory, const std::st
   if (::fstatat(directory.fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     return std::nullopt;
   }
-  return FileStamp{.inode = status.st_ino,
-                   .modified_ns = static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
-                                  status.st_mtim.tv_nsec,
-                   .bytes = static_cast<std::uint64_t>(status.st_size)};
+  return to_stamp(status);
+}
+
+Result<FileStamp> stamp_of(int fd) {
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) return fail_errno(errno, "looking at the file");
+  return to_stamp(status);
+}
+
+Result<bool> is_plain_file_of(const TraceDirectory& directory, const std::string& name, Uid owner) {
+  struct stat status{};
+  const std::string shown = fmt::format("{}/{}", directory.path, name);
+  if (::fstatat(directory.fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return false;
+    return fail_errno(errno, shown);
+  }
+  if (S_ISREG(status.st_mode) && status.st_uid == owner.value && status.st_nlink == 1) return true;
+  return fail(ErrorKind::denied, fmt::format("{} is not a plain file of uid {}: it is left alone",
+                                             shown, owner.value));
 }
 
 Result<UniqueFd> open_trace(const TraceDirectory& directory, Uid owner) {
@@ -54,7 +69,8 @@ Result<UniqueFd> open_trace(const TraceDirectory& directory, Uid owner) {
   struct stat status{};
   if (::fstat(found.get(), &status) != 0) return fail_errno(errno, shown);
   if (!S_ISREG(status.st_mode)) {
-    return fail(ErrorKind::denied, fmt::format("{} is {}, not a trace", shown, what_it_is(status)));
+    return fail(ErrorKind::denied,
+                fmt::format("{} is {}, not a trace", shown, kind_of_file(status.st_mode)));
   }
   if (status.st_uid != owner.value) {
     return fail(ErrorKind::denied, fmt::format("{} belongs to uid {}, not to the process's uid {}",
@@ -65,33 +81,6 @@ Result<UniqueFd> open_trace(const TraceDirectory& directory, Uid owner) {
                 fmt::format("{} has {} names (hard links): not looked at", shown, status.st_nlink));
   }
   return reopen_regular(found.get(), shown);
-}
-
-Result<TraceSummary> check_trace(const TraceDirectory& directory, Uid owner,
-                                 std::function<void()> meanwhile) {
-  auto fd = open_trace(directory, owner);
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  return summarise_trace(fd->get(), std::move(meanwhile));
-}
-
-Result<TraceSummary> check_snapshot(const TraceDirectory& directory, Uid owner) {
-  constexpr char kProtocol = '\x80';  // opens a pickle of protocol 2 or later
-  constexpr char kStop = '.';         // closes every pickle
-  auto fd = open_trace(directory, owner);
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  struct stat status{};
-  if (::fstat(fd->get(), &status) != 0) return fail_errno(errno, directory.name);
-  TraceSummary summary;
-  summary.bytes = static_cast<std::uint64_t>(status.st_size);
-  char first = 0;
-  char last = 0;
-  if (status.st_size > 1 && (::pread(fd->get(), &first, 1, 0) != 1 ||
-                             ::pread(fd->get(), &last, 1, status.st_size - 1) != 1)) {
-    return fail_errno(errno, "reading the snapshot");
-  }
-  summary.whole = first == kProtocol && last == kStop;
-  if (!summary.whole) summary.problem = "the file is not a whole pickle";
-  return summary;
 }
 
 bool mentions(int fd, std::string_view text) {

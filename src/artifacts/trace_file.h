@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -23,18 +22,17 @@ struct FileStamp {
 // nullopt when there is no such name, or it cannot be looked at. Links are not followed.
 [[nodiscard]] std::optional<FileStamp> stamp_of(const TraceDirectory& directory,
                                                 const std::string& name);
+// Of the file that is open.
+[[nodiscard]] Result<FileStamp> stamp_of(int fd);
+
+// Whether a regular file of `owner` with one link stands under the name: false when nothing does;
+// an error (denied) says that it is anything else.
+[[nodiscard]] Result<bool> is_plain_file_of(const TraceDirectory& directory,
+                                            const std::string& name, Uid owner);
 
 // Opens the trace: a regular file of `owner` with one link. An error (denied) says what it is
 // instead, in a sentence.
 [[nodiscard]] Result<UniqueFd> open_trace(const TraceDirectory& directory, Uid owner);
-
-// Opens and streams it; `meanwhile` as in summarise_trace().
-[[nodiscard]] Result<TraceSummary> check_trace(const TraceDirectory& directory, Uid owner,
-                                               std::function<void()> meanwhile = {});
-
-// Opens a memory snapshot and says whether it is a whole pickle: the only other file that Kineto
-// writes on request.
-[[nodiscard]] Result<TraceSummary> check_snapshot(const TraceDirectory& directory, Uid owner);
 
 // Whether `text` stands near the file's beginning or end, where Kineto writes its ids: a cheap test
 // before a whole check.

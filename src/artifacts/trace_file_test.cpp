@@ -31,20 +31,33 @@ class TraceFileTest : public ::testing::Test {
     std::ofstream(path_ / name) << text;
   }
   std::string refusal(Uid owner = Uid{::geteuid()}) {
-    const auto checked = check_trace(directory_, owner);
-    return checked ? "" : checked.error().message;
+    const auto opened = open_trace(directory_, owner);
+    return opened ? "" : opened.error().message;
   }
 
   fs::path path_;
   TraceDirectory directory_;
 };
 
-TEST_F(TraceFileTest, OwnFileIsChecked) {
-  write("t.json", R"({"traceEvents": [1, 2], "trace_id": "5"})");
-  const auto summary = check_trace(directory_, Uid{::geteuid()});
-  ASSERT_TRUE(summary.has_value());
-  EXPECT_TRUE(summary->whole);
-  EXPECT_EQ(summary->events, 2U);
+TEST_F(TraceFileTest, OwnFileIsOpened) {
+  write("t.json", "{}");
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(TraceFileTest, APlainFileOfTheOwnerIsTold) {
+  const Uid self{::geteuid()};
+  EXPECT_EQ(is_plain_file_of(directory_, "t.json", self), false) << "not there";
+  write("t.json", "{}");
+  EXPECT_EQ(is_plain_file_of(directory_, "t.json", self), true);
+  EXPECT_FALSE(is_plain_file_of(directory_, "t.json", Uid{self.value + 1}));
+  fs::create_hard_link(path_ / "t.json", path_ / "second");
+  const auto linked = is_plain_file_of(directory_, "t.json", self);
+  ASSERT_FALSE(linked);
+  EXPECT_EQ(linked.error().kind, ErrorKind::denied);
+  EXPECT_EQ(linked.error().message, "/traces/t.json is not a plain file of uid " +
+                                        std::to_string(self.value) + ": it is left alone");
+  fs::create_symlink("second", path_ / "link");
+  EXPECT_FALSE(is_plain_file_of(directory_, "link", self));
 }
 
 TEST_F(TraceFileTest, AnythingElseIsRefusedByWhatItIs) {

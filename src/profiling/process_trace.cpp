@@ -21,13 +21,15 @@ struct StateName {
   TraceState state;
   std::string_view name;
 };
-constexpr std::array<StateName, 11> kStates = {{
+constexpr std::array<StateName, 13> kStates = {{
     {TraceState::staged, "staged"},
     {TraceState::fetched, "fetched"},
     {TraceState::warming_up, "warming_up"},
     {TraceState::tracing, "tracing"},
     {TraceState::writing, "writing"},
     {TraceState::written, "written"},
+    {TraceState::delivered, "delivered"},
+    {TraceState::undelivered, "undelivered"},
     {TraceState::rejected, "rejected"},
     {TraceState::busy, "busy"},
     {TraceState::cancelled, "cancelled"},
@@ -46,12 +48,32 @@ std::string_view phase_sentence(TraceState state) {
   }
 }
 
-std::string file_sentence(const FileCheck& check) {
-  if (!check.checked) return "written, but not checked: " + check.problem;
-  if (!check.problem.empty()) return "written, but " + check.problem;
+constexpr std::string_view kBusyBefore =
+    "busy: its own torch.profiler or another trace is running; try again when it has ended";
+constexpr std::string_view kIdentityChanged =
+    "not handed over: the process's user or start time is no longer what it was when the trace was "
+    "asked for; ask again";
+
+// "5800 events, 1.4 MB", and what is wrong with it.
+std::string content_text(const FileCheck& check, bool snapshot) {
+  if (!check.checked) return "not checked: " + check.problem;
   constexpr double kMega = 1e6;
-  return fmt::format("written: {} events, {:.1f} MB", check.events,
-                     static_cast<double>(check.bytes) / kMega);
+  std::string text =
+      fmt::format("{:.1f} MB", static_cast<double>(check.summary.file_bytes) / kMega);
+  if (!snapshot) text = fmt::format("{} events, {}", check.summary.events, text);
+  return check.problem.empty() ? text : text + ", but " + check.problem;
+}
+
+std::string delivery_text(const TraceDelivery& delivery) {
+  switch (delivery.location) {
+    case TraceDelivery::Location::caller:
+      return "brought to the caller" + (delivery.path.empty() ? "" : ": " + delivery.path);
+    case TraceDelivery::Location::daemon:
+      return "kept by the daemon until somebody fetches it";
+    case TraceDelivery::Location::host:
+      break;
+  }
+  return "delivered" + (delivery.path.empty() ? "" : ": " + delivery.path);
 }
 
 }  // namespace
@@ -66,7 +88,27 @@ std::optional<TraceState> trace_state_from(std::string_view name) {
   return found->state;
 }
 
-bool is_end(TraceState state) { return state >= TraceState::written; }
+bool is_end(TraceState state) { return state > TraceState::written; }
+
+std::string_view to_string(TraceDelivery::Location location) {
+  switch (location) {
+    case TraceDelivery::Location::host:
+      return "host";
+    case TraceDelivery::Location::caller:
+      return "caller";
+    case TraceDelivery::Location::daemon:
+      return "daemon";
+  }
+  return "";
+}
+
+std::optional<TraceDelivery::Location> trace_location_from(std::string_view name) {
+  using enum TraceDelivery::Location;
+  for (const auto location : {host, caller, daemon}) {
+    if (to_string(location) == name) return location;
+  }
+  return std::nullopt;
+}
 
 ProcessTrace::ProcessTrace(ProcessKey key, TraceRequest request, MonotonicTime staged_at,
                            Timeouts timeouts)
@@ -77,14 +119,12 @@ ProcessTrace::ProcessTrace(ProcessKey key, TraceRequest request, MonotonicTime s
       staged_at_(staged_at) {}
 
 bool ProcessTrace::on_poll_busy_before_hand_over(MonotonicTime /*now*/) {
-  if (!open() || handed_over_at_) return false;
-  return enter(TraceState::busy,
-               "busy: its own torch.profiler or another trace is running; try again when it has "
-               "ended");
+  if (!under_way() || handed_over_at_) return false;
+  return enter(TraceState::busy, std::string(kBusyBefore));
 }
 
 bool ProcessTrace::on_handed_over(MonotonicTime now, WallTime wall, std::optional<WallTime> start) {
-  if (!open() || handed_over_at_) return false;
+  if (!under_way() || handed_over_at_) return false;
   handed_over_at_ = now;
   handed_over_wall_ = wall;
   if (request_.iterations == 0) {
@@ -96,7 +136,7 @@ bool ProcessTrace::on_handed_over(MonotonicTime now, WallTime wall, std::optiona
 }
 
 bool ProcessTrace::on_receipt(MonotonicTime now) {
-  if (!open() || !handed_over_at_ || receipt_at_) return false;
+  if (!under_way() || !handed_over_at_ || receipt_at_) return false;
   const TraceState before = state_;
   receipt_at_ = now;
   idle_polls_ = 0;
@@ -110,7 +150,7 @@ bool ProcessTrace::on_receipt(MonotonicTime now) {
 }
 
 bool ProcessTrace::on_not_read(MonotonicTime now) {
-  if (!open() || !handed_over_at_ || receipt_at_) return false;
+  if (!under_way() || !handed_over_at_ || receipt_at_) return false;
   const TraceState before = state_;
   if (state_ == TraceState::staged) {
     sentence_ = "sent, but not read in time; the process may still read it at its next poll";
@@ -119,20 +159,17 @@ bool ProcessTrace::on_not_read(MonotonicTime now) {
 }
 
 bool ProcessTrace::on_identity_changed(MonotonicTime /*now*/) {
-  if (!open() || handed_over_at_) return false;
-  return enter(
-      TraceState::rejected,
-      "not handed over: the process's user or start time is no longer what it was when the "
-      "trace was asked for; ask again");
+  if (!under_way() || handed_over_at_) return false;
+  return enter(TraceState::rejected, std::string(kIdentityChanged));
 }
 
 bool ProcessTrace::on_refused(MonotonicTime /*now*/, std::string why) {
-  if (!open() || handed_over_at_) return false;
+  if (!under_way() || handed_over_at_) return false;
   return enter(TraceState::rejected, "not handed over: " + std::move(why));
 }
 
 bool ProcessTrace::on_poll(MonotonicTime now, bool idle) {
-  if (!open() || !handed_over_at_ || process_ended_at_) return false;
+  if (!under_way() || !handed_over_at_ || process_ended_at_) return false;
   if (now < *handed_over_at_ + kSamePoll) return false;
   const TraceState before = state_;
   if (request_.memory_snapshot) return settle(now, before);  // another thread: the bit says nothing
@@ -158,7 +195,7 @@ bool ProcessTrace::busy_is_ours(MonotonicTime now) const {
 }
 
 bool ProcessTrace::on_temporary_file(MonotonicTime now) {
-  if (!open() || !handed_over_at_ || temporary_seen_) return false;
+  if (!under_way() || !handed_over_at_ || temporary_seen_) return false;
   const TraceState before = state_;
   temporary_seen_ = true;
   note_evidence(now);
@@ -166,7 +203,7 @@ bool ProcessTrace::on_temporary_file(MonotonicTime now) {
 }
 
 bool ProcessTrace::on_renamed(MonotonicTime now) {
-  if (!open() || !handed_over_at_ || renamed_) return false;
+  if (!under_way() || !handed_over_at_ || renamed_) return false;
   const TraceState before = state_;
   renamed_ = true;
   note_evidence(now);
@@ -174,9 +211,15 @@ bool ProcessTrace::on_renamed(MonotonicTime now) {
   return settle(now, before);
 }
 
-bool ProcessTrace::on_file(MonotonicTime /*now*/, FileCheck check) {
-  if (!open() || !handed_over_at_) return false;
+bool ProcessTrace::on_file(MonotonicTime now, FileCheck check, std::string path) {
+  if (!under_way() || !handed_over_at_) return false;
   check_ = std::move(check);
+  written_path_ = std::move(path);
+  written_at_ = now;
+  // A file that was cut off may have lost its id: under a name that only this trace has, it is
+  // ours.
+  const bool named_by_us = !check_.whole && written_path_ == request_.place.file;
+  const bool alien = check_.checked && !check_.ours && !named_by_us;
   if (check_.problem.empty()) {
     if (!check_.checked) {
       check_.problem = "nobody could read it";
@@ -186,11 +229,51 @@ bool ProcessTrace::on_file(MonotonicTime /*now*/, FileCheck check) {
       check_.problem = "the file does not carry this trace's id";
     }
   }
-  return enter(TraceState::written, file_sentence(check_));
+  const std::string content = content_text(check_, request_.memory_snapshot);
+  if (alien) {
+    return enter(TraceState::undelivered,
+                 fmt::format("left where it is: {} ({}): another trace of this process may have "
+                             "come first; ask again",
+                             written_path_, content));
+  }
+  return enter(TraceState::written, "written: " + content);
+}
+
+bool ProcessTrace::on_delivered(MonotonicTime /*now*/, TraceDelivery delivery) {
+  if (state_ != TraceState::written) return false;
+  return enter(TraceState::delivered, take_delivery(std::move(delivery)));
+}
+
+bool ProcessTrace::on_late_delivered(MonotonicTime /*now*/, TraceDelivery delivery) {
+  if (open()) return false;
+  sentence_ += "; since then: " + take_delivery(std::move(delivery));
+  return true;
+}
+
+// Gives what a person reads of it.
+std::string ProcessTrace::take_delivery(TraceDelivery delivery) {
+  if (delivery.bytes > 0) check_.summary.file_bytes = delivery.bytes;
+  delivery_ = std::move(delivery);
+  return fmt::format("{} ({})", delivery_text(*delivery_),
+                     content_text(check_, request_.memory_snapshot));
+}
+
+bool ProcessTrace::on_undelivered(MonotonicTime /*now*/, std::string why) {
+  if (state_ != TraceState::written) return false;
+  return enter(TraceState::undelivered, undelivered_sentence(why));
+}
+
+// The reason may say where the file is; if not, it is said here.
+std::string ProcessTrace::undelivered_sentence(std::string_view why) const {
+  const std::string& target = request_.place.target;
+  std::string sentence = fmt::format("written, but not brought to {}: {}",
+                                     target.empty() ? "the caller" : target, why);
+  if (!why.contains(written_path_)) sentence += "; the file is " + written_path_;
+  return sentence;
 }
 
 bool ProcessTrace::on_files_unknown(MonotonicTime now, std::string why) {
-  if (!open()) return false;
+  if (!under_way()) return false;
   const TraceState before = state_;
   files_unknown_ = true;
   files_unknown_why_ = std::move(why);
@@ -198,7 +281,7 @@ bool ProcessTrace::on_files_unknown(MonotonicTime now, std::string why) {
 }
 
 bool ProcessTrace::on_process_end(MonotonicTime now) {
-  if (!open() || process_ended_at_) return false;
+  if (!under_way() || process_ended_at_) return false;
   if (!handed_over_at_) {
     return enter(TraceState::lost, "the process ended before it fetched the request");
   }
@@ -211,13 +294,12 @@ bool ProcessTrace::on_process_end(MonotonicTime now) {
 }
 
 bool ProcessTrace::on_cancel(MonotonicTime /*now*/, bool withdrawn) {
-  if (!open()) return false;
+  if (!under_way()) return false;
   if (withdrawn && !handed_over_at_) {
     return enter(TraceState::cancelled, "cancelled before the process fetched it");
   }
   if (handed_over_at_) {
-    sentence_ =
-        fmt::format("cannot be recalled, the process has it: runs on and writes {}", request_.file);
+    sentence_ = "cannot be recalled, the process has it: runs on and writes its file";
   }
   return false;
 }
@@ -227,10 +309,27 @@ bool ProcessTrace::on_deadline(MonotonicTime /*now*/) {
   if (!handed_over_at_) {
     return enter(TraceState::timed_out, "the deadline passed before the process asked for it");
   }
-  return enter(TraceState::timed_out,
-               fmt::format("the deadline passed while it was {}; the process goes on, and may yet "
-                           "write {}",
-                           to_string(state_), request_.file));
+  if (state_ == TraceState::written) {
+    return enter(
+        TraceState::timed_out,
+        "the deadline passed before the file was brought to its place; it is " + written_path_);
+  }
+  const bool waits_for_step = request_.iterations > 0 && !evidence_at_;
+  return enter(
+      TraceState::timed_out,
+      fmt::format(
+          "the deadline passed while it was {} ({}){}; the process goes on, and what it "
+          "may yet write is brought to its place all the same",
+          to_string(state_), sentence_,
+          waits_for_step ? "; a process that makes no training steps is not traced by them" : ""));
+}
+
+bool ProcessTrace::on_late_file(MonotonicTime now, FileCheck check, std::string path) {
+  if (open() || !may_still_write()) return false;
+  check_ = std::move(check);
+  written_path_ = std::move(path);
+  written_at_ = now;
+  return true;
 }
 
 bool ProcessTrace::on_time(MonotonicTime now) {
@@ -242,7 +341,7 @@ bool ProcessTrace::beyond_recall() const { return open() && handed_over_at_.has_
 
 bool ProcessTrace::may_still_write() const {
   const bool given_up = state_ == TraceState::timed_out || state_ == TraceState::rejected;
-  return handed_over_at_.has_value() && (open() || given_up);
+  return handed_over_at_.has_value() && (under_way() || (given_up && !written_at_));
 }
 
 bool ProcessTrace::enter(TraceState state, std::string sentence) {

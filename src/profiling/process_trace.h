@@ -1,7 +1,7 @@
 // The life of one trace of one process, as a pure state machine: no sockets, threads or files.
 //
-//   staged -> fetched -> warming_up -> tracing -> writing -> written
-//   and from each: rejected | busy | cancelled | lost | timed_out
+//   staged -> fetched -> warming_up -> tracing -> writing -> written -> delivered
+//   and from each: rejected | busy | cancelled | lost | timed_out; from written: undelivered
 //
 // It is driven by what the process sends (a poll: idle or not), by what the kernel says (the
 // receipt of the configuration, the process's end), by its file (`.tmp` seen, renamed, checked) and
@@ -18,21 +18,24 @@
 #include "base/error.h"
 #include "processes/identity.h"
 #include "profiling/trace_config.h"
+#include "traces/trace_summary.h"
 
 namespace dynolog {
 
 enum class TraceState {
-  staged,      // waits for the process to poll
-  fetched,     // handed over and read by the process
-  warming_up,  // Kineto accepted it: before the start
-  tracing,     // between the start and its end
-  writing,     // after the window, before the rename
-  written,     // end: the file is there
-  rejected,    // end: the client did not take it
-  busy,        // end: own torch.profiler or another trace
-  cancelled,   // end: by the user, or pre-empted by the job's own profiler
-  lost,        // end: the process ended
-  timed_out,   // end
+  staged,       // waits for the process to poll
+  fetched,      // handed over and read by the process
+  warming_up,   // Kineto accepted it: before the start
+  tracing,      // between the start and its end
+  writing,      // after the window, before the rename
+  written,      // the file is there and was checked; it is being brought to its place
+  delivered,    // end: it lies where it was asked for, or the caller or the daemon has it
+  undelivered,  // end: it lies where Kineto wrote it, and could not be brought to its place
+  rejected,     // end: the client did not take it
+  busy,         // end: own torch.profiler or another trace
+  cancelled,    // end: by the user, or pre-empted by the job's own profiler
+  lost,         // end: the process ended
+  timed_out,    // end
 };
 [[nodiscard]] std::string_view to_string(TraceState state);
 [[nodiscard]] std::optional<TraceState> trace_state_from(std::string_view name);
@@ -43,12 +46,24 @@ struct FileCheck {
   bool checked = false;  // false: nobody could read it; `problem` says why
   bool whole = false;    // the JSON is complete
   bool ours = false;     // carries the session's trace id (or the client is too old to write one)
-  std::uint64_t events = 0;
-  std::uint64_t bytes = 0;
-  std::string trace_id;
-  std::string problem;  // a sentence, "" when all is well
-  auto operator<=>(const FileCheck&) const = default;
+  std::string problem;   // a sentence, "" when all is well
+  TraceSummary summary;  // default-made when not checked
+  bool operator==(const FileCheck&) const = default;
 };
+
+// Where a file was brought.
+struct TraceDelivery {
+  enum class Location { host, caller, daemon };  // host: at the target, in the process's view
+  Location location = Location::host;
+  std::string path;     // as the location sees it; "" in the daemon's keeping, or never seen
+  std::string file_id;  // "dev:inode", on the host
+  // Of the file there, where that is another than the one checked (compressed); 0: the same.
+  std::uint64_t bytes = 0;
+  std::vector<std::string> notes;  // sentences
+  bool operator==(const TraceDelivery&) const = default;
+};
+[[nodiscard]] std::string_view to_string(TraceDelivery::Location location);
+[[nodiscard]] std::optional<TraceDelivery::Location> trace_location_from(std::string_view name);
 
 class ProcessTrace {
  public:
@@ -57,6 +72,7 @@ class ProcessTrace {
     Nanoseconds write = std::chrono::minutes(10);   // from the window's end to the rename
     // An iteration trace has no times of its own: until its first sign, and from that to its file.
     Nanoseconds iterations = std::chrono::minutes(30);
+    Nanoseconds delivery = std::chrono::hours(1);  // from the check to its place
   };
 
   ProcessTrace(ProcessKey key, TraceRequest request, MonotonicTime staged_at, Timeouts timeouts);
@@ -74,10 +90,22 @@ class ProcessTrace {
   bool on_poll(MonotonicTime now, bool idle);
   bool on_temporary_file(MonotonicTime now);  // `<file>.tmp` exists
   bool on_renamed(MonotonicTime now);         // optional: `<file>` is there and is being checked
-  // The file was renamed into place and checked. A file that is not whole or not ours is an end
-  // too: `written`, with the check's `problem` saying what is wrong.
-  bool on_file(MonotonicTime now, FileCheck check);
-  bool on_files_unknown(MonotonicTime now, std::string why);  // nobody can look at the directory
+  // The file was renamed by the client and checked; `path` is where it lies. A file that is not
+  // whole is `written` too, with the check's `problem` saying what is wrong. One that is not ours
+  // is left alone: `undelivered`. (One that is cut off and lost its id so is ours under our name.)
+  bool on_file(MonotonicTime now, FileCheck check, std::string path);
+  // The file of a trace that was given up on, and that its process went on with: kept, without
+  // another state. False where none can come.
+  bool on_late_file(MonotonicTime now, FileCheck check, std::string path);
+  // Written before. The last word on it, whatever the process does meanwhile.
+  bool on_delivered(MonotonicTime now, TraceDelivery delivery);
+  bool on_undelivered(MonotonicTime now, std::string why);
+  // After an end: its file was brought somewhere all the same, or from one place to another. The
+  // state stays. False before the end.
+  bool on_late_delivered(MonotonicTime now, TraceDelivery delivery);
+  // Nobody can look at the directory: the polls decide. The end is then `delivered` unchecked, with
+  // an empty path, where Kineto writes to the target itself, and `undelivered` where it does not.
+  bool on_files_unknown(MonotonicTime now, std::string why);
   // A process that was tracing may have left its file at the very end: `lost` is then told a little
   // later, by on_time(). Keep watching the file until the end.
   bool on_process_end(MonotonicTime now);
@@ -94,6 +122,16 @@ class ProcessTrace {
   [[nodiscard]] TraceState state() const { return state_; }
   [[nodiscard]] const std::string& sentence() const { return sentence_; }  // what a person reads
   [[nodiscard]] const FileCheck& check() const { return check_; }
+  // Where the checked file lay before its delivery; "" until it was seen.
+  [[nodiscard]] const std::string& written_path() const { return written_path_; }
+  [[nodiscard]] const std::optional<TraceDelivery>& delivery() const { return delivery_; }
+  // Wall times of what was reached, for the record beside the file; nullopt: not (yet) known.
+  struct Times {
+    WallTime handed_over;
+    std::optional<WallTime> start;  // asked for, or reckoned
+    std::optional<WallTime> written;
+  };
+  [[nodiscard]] Times times(MonotonicTime now, WallTime wall) const;
   // Handed over and not at an end: it cannot be recalled.
   [[nodiscard]] bool beyond_recall() const;
   // Its file may yet appear: it was handed over and is under way, or was given up on.
@@ -120,6 +158,9 @@ class ProcessTrace {
     bool files_unknown = false;
     std::string files_unknown_why;
     FileCheck check;
+    std::string written_path;
+    std::optional<WallTime> written_at;
+    std::optional<TraceDelivery> delivery;
     bool operator==(const Record&) const = default;
   };
   [[nodiscard]] Record record(MonotonicTime now, WallTime wall) const;
@@ -137,6 +178,7 @@ class ProcessTrace {
     unchecked,
     lost,
     too_long,
+    not_brought,
     phase
   };
   // What happens by itself, and when: the one place that next_due() and on_time() both ask.
@@ -153,6 +195,16 @@ class ProcessTrace {
   [[nodiscard]] std::string not_accepted_sentence(MonotonicTime at) const;
   [[nodiscard]] TraceState phase_at(MonotonicTime now) const;
   [[nodiscard]] bool open() const { return !is_end(state_); }
+  // Until the file is there. From then on nothing that the process does matters.
+  [[nodiscard]] bool under_way() const { return state_ < TraceState::written; }
+  [[nodiscard]] std::string take_delivery(TraceDelivery delivery);
+  [[nodiscard]] std::string undelivered_sentence(std::string_view why) const;
+  [[nodiscard]] std::string unchecked_sentence() const;
+  [[nodiscard]] std::string no_file_sentence() const;
+  [[nodiscard]] std::string not_begun_sentence() const;
+  [[nodiscard]] std::string pre_empted_sentence() const;
+  [[nodiscard]] std::string lost_sentence() const;
+  [[nodiscard]] std::string unfinished_text() const;
   [[nodiscard]] bool busy_is_ours(MonotonicTime now) const;
   [[nodiscard]] MonotonicTime accepted_by() const;
   [[nodiscard]] std::string time_text(MonotonicTime time) const;
@@ -183,6 +235,9 @@ class ProcessTrace {
   bool renamed_ = false;
   bool files_unknown_ = false;
   std::string files_unknown_why_;
+  std::string written_path_;
+  std::optional<MonotonicTime> written_at_;
+  std::optional<TraceDelivery> delivery_;
 };
 
 }  // namespace dynolog

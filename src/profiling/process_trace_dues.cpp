@@ -22,6 +22,12 @@ constexpr Nanoseconds kFileNews = seconds(3);
 constexpr Nanoseconds kFileOpening = seconds(30);
 constexpr Nanoseconds kLastNews = seconds(5);  // the same after the process's end
 constexpr int kIdlePolls = 2;
+// A lead that is this much short of the margin was not what went wrong.
+constexpr Nanoseconds kLeadNoise = Milliseconds(300);
+
+double to_seconds(Nanoseconds span) {
+  return std::chrono::duration_cast<std::chrono::duration<double>>(span).count();
+}
 
 // A clock that was set, or a journal from elsewhere, must not move times out of range.
 MonotonicTime to_monotonic(WallTime time, MonotonicTime now, WallTime wall) {
@@ -46,7 +52,10 @@ std::optional<ProcessTrace::Due> ProcessTrace::first_due() const {
 std::vector<ProcessTrace::Due> ProcessTrace::dues() const {
   std::vector<Due> dues;
   if (!open()) return dues;
-  if (!handed_over_at_) {
+  if (state_ == TraceState::written) {
+    const MonotonicTime since = written_at_.value_or(handed_over_at_.value_or(staged_at_));
+    dues.push_back({since + timeouts_.delivery, Verdict::not_brought});
+  } else if (!handed_over_at_) {
     dues.push_back({staged_at_ + timeouts_.staged, Verdict::expired});
   } else if (process_ended_at_) {
     const Nanoseconds patience = renamed_ ? timeouts_.write : kLastNews;
@@ -122,12 +131,17 @@ void ProcessTrace::apply(const Due& due) {
       enter(TraceState::busy, std::move(sentence));
       break;
     case Verdict::pre_empted:
-      enter(TraceState::cancelled, std::move(sentence));
+      enter(busy_seen_ ? TraceState::cancelled : TraceState::rejected, std::move(sentence));
       break;
     case Verdict::unchecked:
       check_ = {};
       check_.problem = files_unknown_why_;
-      enter(TraceState::written, std::move(sentence));
+      if (request_.place.in_place) delivery_.emplace();
+      enter(request_.place.in_place ? TraceState::delivered : TraceState::undelivered,
+            std::move(sentence));
+      break;
+    case Verdict::not_brought:
+      enter(TraceState::undelivered, std::move(sentence));
       break;
     case Verdict::lost:
       enter(TraceState::lost, std::move(sentence));
@@ -147,57 +161,137 @@ std::string ProcessTrace::not_accepted_sentence(MonotonicTime at) const {
     return fmt::format(
         "not accepted by the process, as far as can be told: it never said that it was busy, and "
         "nobody can look for {} ({}); a trace shorter than its polls would not have shown",
-        request_.file, files_unknown_why_);
+        request_.place.file, files_unknown_why_);
+  }
+  const Nanoseconds needed = request_.warmup + kStartMargin;
+  const Nanoseconds lead = *start_ - *receipt_at_;
+  if (start_named_ && lead < needed - kLeadNoise) {
+    return fmt::format(
+        "not accepted by the process: it read the request {} its start, and needs {:.1f} s; {}",
+        lead < Nanoseconds{} ? "after" : fmt::format("{:.1f} s before", to_seconds(lead)),
+        to_seconds(needed),
+        request_.asked_start ? "ask for a later start or a shorter warm-up" : "ask again");
   }
   return fmt::format(
-      "not accepted by the process: no trace file appeared by {}; another request is pending, the "
-      "start was too near, or the process took the text for wrong; KINETO_LOG_LEVEL=0 in the job's "
-      "environment makes it say why",
+      "not accepted by the process: no trace file appeared by {}; another request is pending in "
+      "it, "
+      "or it took the text for wrong; KINETO_LOG_LEVEL=0 in the job's environment makes it say why",
       time_text(at));
+}
+
+// What Kineto leaves beside a file that it did not finish.
+std::string ProcessTrace::unfinished_text() const {
+  if (!temporary_seen_) return {};
+  return "; it left " + request_.place.file + ".tmp unfinished";
+}
+
+// A client opens its file before it looks whether it can start, and is busy only when it does.
+std::string ProcessTrace::not_begun_sentence() const {
+  if (start_named_ && *evidence_at_ > *start_ - request_.warmup) {
+    return fmt::format(
+        "not accepted by the process: it took the request up {:.1f} s too late for its start; {}",
+        to_seconds(*evidence_at_ - (*start_ - request_.warmup)),
+        request_.asked_start ? "ask for a later start or a shorter warm-up" : "ask again");
+  }
+  return "not begun by the process: its own torch.profiler came first, or it took the text for "
+         "wrong; KINETO_LOG_LEVEL=0 in the job's environment makes it say why";
+}
+
+std::string ProcessTrace::pre_empted_sentence() const {
+  if (!busy_seen_) return not_begun_sentence() + unfinished_text();
+  if (start_ && idle_since_ && *idle_since_ < *start_) {
+    return "cancelled in its warm-up: the job's own torch.profiler began, or the GPU's records "
+           "overflowed their buffer (--buffer-mb); ask again when its profiler has ended" +
+           unfinished_text();
+  }
+  return "cancelled: the job's own torch.profiler came in between, or the file could not be "
+         "written "
+         "to its end (no room, over quota); see to that and ask again" +
+         unfinished_text();
+}
+
+std::string ProcessTrace::no_file_sentence() const {
+  std::string places = request_.place.file;
+  for (const std::string& other : request_.place.elsewhere) places += ", nor at " + other;
+  return fmt::format(
+      "busy, but no file appeared at {}: its own torch.profiler or another trace came first (ask "
+      "again when that has ended), or the process could not open the file: look for its directory, "
+      "rights and room",
+      places);
+}
+
+std::string ProcessTrace::unchecked_sentence() const {
+  const TracePlace& place = request_.place;
+  if (place.in_place) {
+    return fmt::format(
+        "written, as far as the process's polls tell, but not checked: {}; it should be {}",
+        files_unknown_why_, place.target);
+  }
+  return fmt::format(
+      "written, as far as the process's polls tell, but neither checked nor brought to {}: {}; it "
+      "should be {}",
+      place.target.empty() ? "the caller" : place.target, files_unknown_why_, place.file);
+}
+
+std::string ProcessTrace::lost_sentence() const {
+  if (renamed_) {
+    return fmt::format("the process ended, and nobody could check {} in time", request_.place.file);
+  }
+  std::string_view doing = "tracing";
+  if (state_ == TraceState::warming_up) doing = "warming up";
+  if (state_ == TraceState::writing) doing = "writing the file";
+  return fmt::format("the process ended while {}; ask earlier in its life{}", doing,
+                     unfinished_text());
 }
 
 std::string ProcessTrace::verdict_sentence(const Due& due) const {
   switch (due.verdict) {
     case Verdict::expired:
       return fmt::format(
-          "expired: the process did not ask for it within {} s; it may be stopped, "
-          "frozen or ending",
+          "expired: the process did not ask for it within {} s; it may be stopped, frozen or "
+          "ending",
           std::chrono::duration_cast<seconds>(timeouts_.staged).count());
     case Verdict::not_read:
       return "sent, but not read by the process in time, and no trace file appeared; it may be "
-             "stopped or overloaded";
+             "stopped or overloaded: ask again";
     case Verdict::not_accepted:
       return not_accepted_sentence(due.at);
     case Verdict::no_iteration:
       return fmt::format(
           "not accepted by the process, or its iteration never came: no trace file appeared by {}; "
           "it takes no optimizer steps (torch 2.9 and older ignore an iteration trace then), or "
-          "the "
-          "rounding-up puts the start too far off; ask for a duration instead",
+          "the rounding-up puts the start too far off; ask for a duration instead",
           time_text(due.at));
     case Verdict::no_file:
-      return fmt::format(
-          "busy, but no file appeared at {}: its own torch.profiler or another trace came first, "
-          "or "
-          "the file could not be opened (no such directory, no permission, no space)",
-          request_.file);
+      return no_file_sentence();
     case Verdict::pre_empted:
-      return fmt::format(
-          "cancelled: pre-empted by the job's own torch.profiler, or given up while "
-          "writing{}",
-          temporary_seen_ ? "; " + request_.file + ".tmp remains" : std::string());
+      return pre_empted_sentence();
     case Verdict::unchecked:
-      return "written, as far as the process's polls tell, but not checked: " + files_unknown_why_;
+      return unchecked_sentence();
     case Verdict::lost:
-      return fmt::format("the process ended while tracing{}",
-                         temporary_seen_ ? "; " + request_.file + ".tmp remains" : std::string());
+      return lost_sentence();
     case Verdict::too_long:
-      return fmt::format("no finished file by {}; the process may still write {}",
-                         time_text(due.at), request_.file);
+      return fmt::format(
+          "no finished file by {}; the process may still write {}: large traces take minutes, and "
+          "steps that stop keep an iteration trace open",
+          time_text(due.at), request_.place.file);
+    case Verdict::not_brought:
+      return undelivered_sentence(fmt::format(
+          "not done within {} min",
+          std::chrono::duration_cast<std::chrono::minutes>(timeouts_.delivery).count()));
     case Verdict::phase:
       break;
   }
   return {};
+}
+
+ProcessTrace::Times ProcessTrace::times(MonotonicTime now, WallTime wall) const {
+  Times times;
+  times.handed_over = handed_over_wall_;
+  // By the clock of the hand-over, as the request has it.
+  if (start_ && handed_over_at_) times.start = handed_over_wall_ + (*start_ - *handed_over_at_);
+  if (written_at_) times.written = wall + (*written_at_ - now);
+  return times;
 }
 
 ProcessTrace::Record ProcessTrace::record(MonotonicTime now, WallTime wall) const {
@@ -224,6 +318,9 @@ ProcessTrace::Record ProcessTrace::record(MonotonicTime now, WallTime wall) cons
   record.files_unknown = files_unknown_;
   record.files_unknown_why = files_unknown_why_;
   record.check = check_;
+  record.written_path = written_path_;
+  record.written_at = at(written_at_);
+  record.delivery = delivery_;
   return record;
 }
 
@@ -252,6 +349,9 @@ ProcessTrace ProcessTrace::restore(ProcessKey key, TraceRequest request, Timeout
   trace.files_unknown_ = record.files_unknown;
   trace.files_unknown_why_ = record.files_unknown_why;
   trace.check_ = record.check;
+  trace.written_path_ = record.written_path;
+  trace.written_at_ = at(record.written_at);
+  trace.delivery_ = record.delivery;
   return trace;
 }
 

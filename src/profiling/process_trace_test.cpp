@@ -22,7 +22,10 @@ WallTime wall_at(double s) { return kWall + Nanoseconds(at(s).time_since_epoch()
 
 TraceRequest duration_request(double warmup = 0, double window = 0.5) {
   TraceRequest request;
-  request.file = "/tmp/t_42.json";
+  request.place.target = "/home/t_42.json";
+  request.place.log_file = "/tmp/t.json";
+  request.place.file = "/tmp/t_42.json";
+  request.place.elsewhere = {"/tmp/libkineto_activities_42.json"};
   request.warmup = Nanoseconds(at(warmup).time_since_epoch());
   request.window = Nanoseconds(at(window).time_since_epoch());
   request.start_lead = request.warmup + kStartMargin;
@@ -36,12 +39,19 @@ TraceRequest iteration_request() {
   return request;
 }
 
+const std::string kFile = "/tmp/t_42.json";
+
 FileCheck good() {
   FileCheck check;
   check.checked = check.whole = check.ours = true;
-  check.events = 5800;
-  check.bytes = 1400000;
+  check.summary.events = 5800;
+  check.summary.file_bytes = 1400000;
   return check;
+}
+
+TraceDelivery delivery(TraceDelivery::Location location = TraceDelivery::Location::host,
+                       const std::string& path = "/home/t_42.json") {
+  return {.location = location, .path = path, .file_id = "1:2", .notes = {}};
 }
 
 // Staged at 0 s. hand_over(10) hands over at 10 s, with a start at 11.2 s and the receipt.
@@ -66,6 +76,17 @@ class TraceTest : public testing::Test {
     EXPECT_FALSE(trace_.beyond_recall());
   }
 
+  void expect_written(const std::string& words) const {
+    EXPECT_EQ(trace_.state(), TraceState::written) << to_string(trace_.state());
+    EXPECT_THAT(trace_.sentence(), HasSubstr(words));
+    EXPECT_TRUE(trace_.next_due().has_value());
+  }
+  void written() {
+    use(duration_request());
+    fetched(10, 11.2);
+    EXPECT_TRUE(trace_.on_file(at(13), good(), kFile));
+  }
+
   ProcessTrace trace_{{Pid{42}, 1}, duration_request(), at(0), {}};
 };
 
@@ -73,9 +94,14 @@ TEST(TraceStateNames, GoBothWays) {
   for (int i = 0; i <= static_cast<int>(TraceState::timed_out); ++i) {
     const auto state = static_cast<TraceState>(i);
     EXPECT_EQ(trace_state_from(to_string(state)), state);
-    EXPECT_EQ(is_end(state), i >= static_cast<int>(TraceState::written));
+    EXPECT_EQ(is_end(state), i > static_cast<int>(TraceState::written));
   }
-  EXPECT_FALSE(trace_state_from("delivered").has_value());
+  EXPECT_FALSE(trace_state_from("done").has_value());
+  for (const auto location : {TraceDelivery::Location::host, TraceDelivery::Location::caller,
+                              TraceDelivery::Location::daemon}) {
+    EXPECT_EQ(trace_location_from(to_string(location)), location);
+  }
+  EXPECT_FALSE(trace_location_from("moon").has_value());
 }
 
 TEST_F(TraceTest, TheWholeWayByTheStart) {
@@ -98,22 +124,113 @@ TEST_F(TraceTest, TheWholeWayByTheStart) {
   EXPECT_TRUE(trace_.on_time(at(12.8)));
   EXPECT_EQ(trace_.state(), TraceState::writing);
   EXPECT_FALSE(trace_.on_poll(at(13), false));
-  EXPECT_TRUE(trace_.on_file(at(13.5), good()));
-  expect_end(TraceState::written, "written: 5800 events, 1.4 MB");
+  EXPECT_TRUE(trace_.on_file(at(13.5), good(), kFile));
+  expect_written("written: 5800 events, 1.4 MB");
+  EXPECT_EQ(trace_.written_path(), kFile);
+  EXPECT_EQ(trace_.next_due(), at(13.5 + 3600));
+  EXPECT_TRUE(trace_.on_delivered(at(14), delivery()));
+  expect_end(TraceState::delivered, "delivered: /home/t_42.json (5800 events, 1.4 MB)");
+  EXPECT_TRUE(trace_.delivery() == delivery());
 }
 
 TEST_F(TraceTest, AFastTraceIsWrittenFromAnyState) {
   hand_over(10, 11.2);
-  EXPECT_TRUE(trace_.on_file(at(13), good()));
-  expect_end(TraceState::written, "written: 5800");
+  EXPECT_TRUE(trace_.on_file(at(13), good(), kFile));
+  expect_written("written: 5800");
 }
 
-TEST_F(TraceTest, AFileThatIsWrongIsAnEndWithAProblem) {
+TEST_F(TraceTest, BroughtOrKept) {
+  written();
+  EXPECT_TRUE(trace_.on_delivered(at(14), delivery(TraceDelivery::Location::caller, "/me/t.json")));
+  expect_end(TraceState::delivered, "brought to the caller: /me/t.json (5800");
+  written();
+  EXPECT_TRUE(trace_.on_delivered(at(14), delivery(TraceDelivery::Location::daemon, "")));
+  expect_end(TraceState::delivered, "kept by the daemon until somebody fetches it (5800");
+}
+
+TEST_F(TraceTest, BroughtAfterItsEnd) {
+  fetched(10, 11.2);
+  EXPECT_FALSE(trace_.on_late_delivered(at(11), delivery())) << "it is under way";
+  EXPECT_TRUE(trace_.on_deadline(at(12)));
+  const std::string end = trace_.sentence();
+  EXPECT_TRUE(trace_.on_late_file(at(13), good(), kFile));
+  TraceDelivery compressed = delivery(TraceDelivery::Location::host, "/home/t_42.json.gz");
+  compressed.bytes = 300000;
+  EXPECT_TRUE(trace_.on_late_delivered(at(14), compressed));
+  EXPECT_EQ(trace_.state(), TraceState::timed_out);
+  EXPECT_EQ(trace_.sentence(),
+            end + "; since then: delivered: /home/t_42.json.gz (5800 events, 0.3 MB)");
+  EXPECT_TRUE(trace_.delivery() == compressed);
+  EXPECT_EQ(trace_.check().summary.file_bytes, 300000U) << "of what lies there";
+}
+
+TEST_F(TraceTest, KeptAndThenBrought) {
+  written();
+  EXPECT_FALSE(trace_.on_late_delivered(at(14), delivery())) << "its end is still to come";
+  EXPECT_TRUE(trace_.on_delivered(at(14), delivery(TraceDelivery::Location::daemon, "")));
+  const TraceDelivery brought = delivery(TraceDelivery::Location::caller, "/me/t.json");
+  EXPECT_TRUE(trace_.on_late_delivered(at(15), brought));
+  expect_end(TraceState::delivered, "; since then: brought to the caller: /me/t.json (5800");
+  EXPECT_TRUE(trace_.delivery() == brought);
+}
+
+TEST_F(TraceTest, AFileThatCannotBeBrought) {
+  written();
+  EXPECT_TRUE(trace_.on_undelivered(at(14), "no room"));
+  expect_end(TraceState::undelivered,
+             "written, but not brought to /home/t_42.json: no room; the file is /tmp/t_42.json");
+  written();
+  EXPECT_TRUE(trace_.on_undelivered(at(14), "no room; still at /tmp/t_42.json"));
+  EXPECT_EQ(trace_.sentence(),
+            "written, but not brought to /home/t_42.json: no room; still at /tmp/t_42.json");
+  written();
+  EXPECT_TRUE(trace_.on_time(at(13 + 3600)));
+  expect_end(TraceState::undelivered, "not done within 60 min; the file is /tmp/t_42.json");
+  EXPECT_FALSE(trace_.delivery().has_value());
+}
+
+TEST_F(TraceTest, OnceWrittenOnlyItsDeliveryCounts) {
+  written();
+  const auto record = trace_.record(at(0), kWall);
+  EXPECT_FALSE(trace_.on_poll(at(14), false));
+  EXPECT_FALSE(trace_.on_poll(at(24), true));
+  EXPECT_FALSE(trace_.on_identity_changed(at(25)));
+  EXPECT_FALSE(trace_.on_files_unknown(at(25), "the worker died"));
+  EXPECT_FALSE(trace_.on_process_end(at(26)));
+  EXPECT_FALSE(trace_.on_cancel(at(27), false));
+  EXPECT_FALSE(trace_.on_temporary_file(at(28)));
+  EXPECT_FALSE(trace_.on_renamed(at(28)));
+  EXPECT_FALSE(trace_.on_file(at(28), good(), "/tmp/other.json"));
+  EXPECT_FALSE(trace_.on_time(at(700)));
+  EXPECT_TRUE(trace_.record(at(0), kWall) == record);
+  EXPECT_FALSE(trace_.may_still_write());
+  EXPECT_TRUE(trace_.on_delivered(at(800), delivery()));
+  EXPECT_FALSE(trace_.on_undelivered(at(801), "too late"));
+}
+
+TEST_F(TraceTest, DeliveryIsOfAWrittenFile) {
+  fetched(10, 11.2);
+  EXPECT_FALSE(trace_.on_delivered(at(11), delivery()));
+  EXPECT_FALSE(trace_.on_undelivered(at(11), "why"));
+  EXPECT_EQ(trace_.state(), TraceState::fetched);
+}
+
+TEST_F(TraceTest, TheTimesOfTheRecordBesideTheFile) {
+  EXPECT_FALSE(trace_.times(at(1), wall_at(1)).start.has_value());
+  written();
+  // The wall clock was set in between: the start is told as it was asked for.
+  const auto times = trace_.times(at(20), wall_at(25));
+  EXPECT_EQ(times.handed_over, wall_at(10));
+  EXPECT_EQ(times.start, wall_at(11.2));
+  EXPECT_EQ(times.written, wall_at(18));
+}
+
+TEST_F(TraceTest, AFileThatIsWrongIsWrittenWithAProblem) {
   struct Case {
     bool checked, whole, ours;
     const char* problem;
   };
-  for (const Case& c : {Case{true, false, true, "not whole"}, Case{true, true, false, "id"},
+  for (const Case& c : {Case{true, false, true, "not whole"}, Case{true, false, false, "not whole"},
                         Case{false, false, false, "nobody could read it"}}) {
     use(duration_request());
     fetched(10, 11.2);
@@ -121,9 +238,31 @@ TEST_F(TraceTest, AFileThatIsWrongIsAnEndWithAProblem) {
     check.checked = c.checked;
     check.whole = c.whole;
     check.ours = c.ours;
-    EXPECT_TRUE(trace_.on_file(at(13), check));
-    expect_end(TraceState::written, c.problem);
+    EXPECT_TRUE(trace_.on_file(at(13), check, kFile));
+    expect_written(c.problem);
     EXPECT_THAT(trace_.check().problem, HasSubstr(c.problem));
+    trace_.on_delivered(at(14), delivery());
+    expect_end(TraceState::delivered, c.problem);
+  }
+}
+
+TEST_F(TraceTest, AFileThatIsNotOursIsLeftAlone) {
+  struct Case {
+    bool whole;
+    const char* path;
+  };
+  // One that is cut off may have lost its id: it is ours only under the name that is ours alone.
+  for (const Case& c :
+       {Case{true, "/tmp/t_42.json"}, Case{true, "/tmp/libkineto_activities_42.json"},
+        Case{false, "/tmp/libkineto_activities_42.json"}}) {
+    use(duration_request());
+    fetched(10, 11.2);
+    FileCheck check = good();
+    check.ours = false;
+    check.whole = c.whole;
+    EXPECT_TRUE(trace_.on_file(at(13), check, c.path));
+    expect_end(TraceState::undelivered, "left where it is: " + std::string(c.path));
+    EXPECT_FALSE(trace_.may_still_write());
   }
 }
 
@@ -205,7 +344,20 @@ TEST_F(TraceTest, AOneBehindClientReadsLater) {
   EXPECT_TRUE(trace_.on_receipt(at(20)));
   EXPECT_FALSE(trace_.on_poll(at(20.5), true));
   EXPECT_TRUE(trace_.on_poll(at(25), true));  // its start had passed by then
-  expect_end(TraceState::rejected, "not accepted");
+  expect_end(TraceState::rejected,
+             "it read the request after its start, and needs 1.2 s; ask again");
+}
+
+TEST_F(TraceTest, TooLittleLeadIsNamed) {
+  TraceRequest request = duration_request(5);
+  request.asked_start = wall_at(13);
+  use(request);
+  fetched(10, 13);
+  trace_.on_poll(at(11), true);
+  EXPECT_TRUE(trace_.on_poll(at(12), true));
+  expect_end(TraceState::rejected,
+             "it read the request 3.0 s before its start, and needs 6.2 s; ask for a later start "
+             "or a shorter warm-up");
 }
 
 TEST_F(TraceTest, NeverReadIsRejectedToo) {
@@ -222,7 +374,36 @@ TEST_F(TraceTest, PreEmptedInTheWarmUp) {
   EXPECT_FALSE(trace_.on_poll(at(11.3), true));  // was under way before the first sign
   EXPECT_FALSE(trace_.on_poll(at(12), false));
   EXPECT_TRUE(trace_.on_poll(at(14), true));
-  expect_end(TraceState::cancelled, "/tmp/t_42.json.tmp remains");
+  expect_end(TraceState::cancelled, "in its warm-up: the job's own torch.profiler began");
+  EXPECT_THAT(trace_.sentence(), HasSubstr("it left /tmp/t_42.json.tmp unfinished"));
+}
+
+// What a client with too little lead does: it makes the file, and stays idle.
+TEST_F(TraceTest, TakenUpTooLate) {
+  TraceRequest request = duration_request(5);
+  request.asked_start = wall_at(13);
+  use(request);
+  fetched(10, 13);
+  EXPECT_TRUE(trace_.on_temporary_file(at(11)));
+  EXPECT_FALSE(trace_.on_poll(at(11), true));
+  EXPECT_TRUE(trace_.on_poll(at(12), true));
+  expect_end(TraceState::rejected,
+             "it took the request up 3.0 s too late for its start; ask for a later start or a "
+             "shorter warm-up; it left /tmp/t_42.json.tmp unfinished");
+  use(duration_request());
+  fetched(10, 11.2);
+  EXPECT_TRUE(trace_.on_temporary_file(at(12)));
+  trace_.on_poll(at(13), true);
+  EXPECT_TRUE(trace_.on_time(at(16)));
+  expect_end(TraceState::rejected, "0.8 s too late for its start; ask again");
+}
+
+TEST_F(TraceTest, TakenUpInTimeAndNotBegun) {
+  fetched(10, 11.2);
+  EXPECT_TRUE(trace_.on_temporary_file(at(11)));
+  trace_.on_poll(at(12), true);
+  EXPECT_TRUE(trace_.on_time(at(15)));
+  expect_end(TraceState::rejected, "not begun by the process: its own torch.profiler came first");
 }
 
 TEST_F(TraceTest, PreEmptedByAProfilerThatOutlastsTheWindow) {
@@ -243,7 +424,7 @@ TEST_F(TraceTest, ARenamedFileIsWaitedFor) {
   EXPECT_EQ(trace_.state(), TraceState::writing);
   trace_.on_poll(at(14), true);
   EXPECT_FALSE(trace_.on_time(at(100)));
-  EXPECT_TRUE(trace_.on_file(at(101), good()));
+  EXPECT_TRUE(trace_.on_file(at(101), good(), kFile));
 }
 
 TEST_F(TraceTest, BusyWithoutAFile) {
@@ -252,7 +433,9 @@ TEST_F(TraceTest, BusyWithoutAFile) {
   EXPECT_TRUE(trace_.on_poll(at(13), true));
   EXPECT_EQ(trace_.state(), TraceState::writing);
   EXPECT_TRUE(trace_.on_time(at(43)));
-  expect_end(TraceState::busy, "could not be opened");
+  expect_end(TraceState::busy, "could not open the file");
+  EXPECT_THAT(trace_.sentence(),
+              HasSubstr("at /tmp/t_42.json, nor at /tmp/libkineto_activities_42.json"));
 }
 
 TEST_F(TraceTest, WithoutFilesThePollsDecide) {
@@ -261,9 +444,27 @@ TEST_F(TraceTest, WithoutFilesThePollsDecide) {
   EXPECT_TRUE(trace_.on_poll(at(11), false));
   EXPECT_TRUE(trace_.on_time(at(12)));
   EXPECT_TRUE(trace_.on_poll(at(14), true));
-  expect_end(TraceState::written, "not checked: no permission");
+  expect_end(TraceState::undelivered, "neither checked nor brought to /home/t_42.json");
+  EXPECT_THAT(trace_.sentence(), HasSubstr("no permission; it should be /tmp/t_42.json"));
+  EXPECT_FALSE(trace_.delivery().has_value());
   EXPECT_FALSE(trace_.check().checked);
   EXPECT_EQ(trace_.check().problem, "no permission");
+}
+
+TEST_F(TraceTest, WithoutFilesWhereKinetoWritesTheTargetItself) {
+  TraceRequest request = duration_request();
+  request.place.in_place = true;
+  request.place.target = request.place.file;
+  use(request);
+  fetched(10, 11.2);
+  trace_.on_files_unknown(at(10.5), "no permission");
+  trace_.on_poll(at(11), false);
+  EXPECT_TRUE(trace_.on_poll(at(14), true));
+  expect_end(TraceState::delivered, "but not checked: no permission; it should be /tmp/t_42.json");
+  EXPECT_FALSE(trace_.check().checked);
+  EXPECT_EQ(trace_.written_path(), "") << "nobody saw it";
+  EXPECT_EQ(trace_.delivery().value().path, "");
+  EXPECT_EQ(trace_.delivery().value().location, TraceDelivery::Location::host);
 }
 
 TEST_F(TraceTest, WithoutFilesAndNeverBusyNobodyKnows) {
@@ -279,7 +480,7 @@ TEST_F(TraceTest, FilesUnknownAfterItWasIdleAgain) {
   trace_.on_poll(at(11), false);
   trace_.on_poll(at(14), true);
   EXPECT_TRUE(trace_.on_files_unknown(at(15), "the worker died"));
-  expect_end(TraceState::written, "the worker died");
+  expect_end(TraceState::undelivered, "the worker died");
 }
 
 TEST_F(TraceTest, ItIsWrittenInTimeOrTimesOut) {
@@ -288,7 +489,7 @@ TEST_F(TraceTest, ItIsWrittenInTimeOrTimesOut) {
   trace_.on_time(at(20));
   EXPECT_EQ(trace_.next_due(), at(611.7));
   EXPECT_TRUE(trace_.on_time(at(612)));
-  expect_end(TraceState::timed_out, "may still write");
+  expect_end(TraceState::timed_out, "may still write /tmp/t_42.json");
 }
 
 TEST_F(TraceTest, AnIterationTraceGoesByItsFile) {
@@ -298,8 +499,8 @@ TEST_F(TraceTest, AnIterationTraceGoesByItsFile) {
   EXPECT_EQ(trace_.state(), TraceState::fetched);
   EXPECT_TRUE(trace_.on_temporary_file(at(120)));
   EXPECT_EQ(trace_.state(), TraceState::tracing);
-  EXPECT_TRUE(trace_.on_file(at(121), good()));
-  expect_end(TraceState::written, "written");
+  EXPECT_TRUE(trace_.on_file(at(121), good(), kFile));
+  expect_written("written");
 }
 
 TEST_F(TraceTest, AnIterationThatNeverComes) {
@@ -325,7 +526,8 @@ TEST_F(TraceTest, AMemorySnapshotShowsInNoBit) {
   fetched(10, 11.2);
   for (int s = 11; s < 300; ++s) EXPECT_FALSE(trace_.on_poll(at(s), true));
   EXPECT_FALSE(trace_.on_time(at(300)));
-  EXPECT_TRUE(trace_.on_file(at(301), good()));
+  EXPECT_TRUE(trace_.on_file(at(301), good(), kFile));
+  EXPECT_EQ(trace_.sentence(), "written: 1.4 MB");
 }
 
 TEST_F(TraceTest, TheProcessEnds) {
@@ -341,15 +543,32 @@ TEST_F(TraceTest, TheProcessEnds) {
   EXPECT_FALSE(trace_.on_process_end(at(12)));
   EXPECT_EQ(trace_.next_due(), at(17));
   EXPECT_TRUE(trace_.on_time(at(17)));
-  expect_end(TraceState::lost, "ended while tracing; /tmp/t_42.json.tmp remains");
+  expect_end(TraceState::lost, "ended while warming up");
+  EXPECT_THAT(trace_.sentence(), HasSubstr("it left /tmp/t_42.json.tmp unfinished"));
+}
+
+TEST_F(TraceTest, TheProcessEndsWhileItWritesOrIsLookedAt) {
+  fetched(10, 11.2);
+  trace_.on_temporary_file(at(11));
+  trace_.on_time(at(20));
+  trace_.on_process_end(at(21));
+  trace_.on_time(at(26));
+  expect_end(TraceState::lost, "ended while writing the file");
+  use(duration_request());
+  fetched(10, 11.2);
+  trace_.on_renamed(at(13));
+  trace_.on_process_end(at(14));
+  EXPECT_FALSE(trace_.on_time(at(100)));
+  EXPECT_TRUE(trace_.on_time(at(614)));
+  expect_end(TraceState::lost, "nobody could check /tmp/t_42.json in time");
 }
 
 TEST_F(TraceTest, AProcessThatEndsRightAfterItsFile) {
   fetched(10, 11.2);
   trace_.on_temporary_file(at(11));
   trace_.on_process_end(at(13));
-  EXPECT_TRUE(trace_.on_file(at(13.5), good()));
-  expect_end(TraceState::written, "written");
+  EXPECT_TRUE(trace_.on_file(at(13.5), good(), kFile));
+  expect_written("written");
 }
 
 TEST_F(TraceTest, Cancelling) {
@@ -371,13 +590,24 @@ TEST_F(TraceTest, TheDeadline) {
   use(duration_request());
   fetched(10, 11.2);
   EXPECT_TRUE(trace_.on_deadline(at(11)));
-  expect_end(TraceState::timed_out, "may yet write /tmp/t_42.json");
+  expect_end(TraceState::timed_out, "may yet write is brought to its place");
   EXPECT_TRUE(trace_.may_still_write());
+  EXPECT_TRUE(trace_.on_late_file(at(13), good(), "/tmp/t_42.json"));
+  EXPECT_EQ(trace_.state(), TraceState::timed_out);
+  EXPECT_EQ(trace_.written_path(), "/tmp/t_42.json");
+  EXPECT_FALSE(trace_.may_still_write()) << "it is there now";
+  EXPECT_FALSE(trace_.on_late_file(at(14), good(), "/tmp/t_42.json"));
+  use(duration_request());
+  fetched(10, 11.2);
+  written();
+  EXPECT_TRUE(trace_.on_deadline(at(14)));
+  expect_end(TraceState::timed_out, "before the file was brought to its place; it is /tmp/t_42");
+  EXPECT_FALSE(trace_.may_still_write()) << "it is there already";
 }
 
 TEST_F(TraceTest, NewsOfAFileBeforeTheHandOverIsOfAnother) {
   EXPECT_FALSE(trace_.on_temporary_file(at(1)));
-  EXPECT_FALSE(trace_.on_file(at(1), good()));
+  EXPECT_FALSE(trace_.on_file(at(1), good(), kFile));
   EXPECT_FALSE(trace_.on_poll(at(1), false));
   EXPECT_FALSE(trace_.on_receipt(at(1)));
   EXPECT_EQ(trace_.state(), TraceState::staged);
@@ -404,8 +634,9 @@ std::vector<Input> random_inputs(std::mt19937& random) {
     const int kind = roll < 40   ? 0  // poll
                      : roll < 70 ? 1  // time
                      : roll < 82 ? 2  // handed over
-                     : roll < 90 ? 3  // receipt
-                     : roll < 95 ? 4  // temporary file
+                     : roll < 89 ? 3  // receipt
+                     : roll < 93 ? 4  // temporary file
+                     : roll < 95 ? 5  // written
                                  : roll - 90;
     inputs.push_back({kind, time, std::bernoulli_distribution(0.6)(random)});
   }
@@ -428,7 +659,8 @@ bool feed(ProcessTrace& trace, const Input& input) {
     case 4:
       return input.flag ? trace.on_temporary_file(now) : trace.on_renamed(now);
     case 5:
-      return trace.on_file(now, good());
+      if (trace.state() != TraceState::written) return trace.on_file(now, good(), kFile);
+      return input.flag ? trace.on_delivered(now, delivery()) : trace.on_undelivered(now, "why");
     case 6:
       return trace.on_files_unknown(now, "why");
     case 7:
@@ -445,6 +677,7 @@ TraceRequest random_request(std::mt19937& random) {
                              ? iteration_request()
                              : duration_request(std::uniform_int_distribution(0, 3)(random));
   request.memory_snapshot = std::bernoulli_distribution(0.1)(random);
+  request.place.in_place = std::bernoulli_distribution(0.3)(random);
   return request;
 }
 
@@ -473,14 +706,14 @@ TEST(AnyTrace, HoldsItsPromises) {
       ASSERT_TRUE(!due || *due > at(input.time)) << to_string(trace.state());
       ASSERT_EQ(due.has_value(), !is_end(trace.state())) << "nothing waits for ever";
     }
-    ASSERT_FALSE(withdrawn && trace.state() == TraceState::written);
+    ASSERT_FALSE(withdrawn && trace.state() != TraceState::cancelled);
     for (auto due = trace.next_due(); due; due = trace.next_due()) {
       ASSERT_TRUE(trace.on_time(*due));
     }
     ASSERT_TRUE(is_end(trace.state()));
     ++ends[trace.state()];
   }
-  EXPECT_EQ(ends.size(), 6U) << "the random lives reach every end";
+  EXPECT_EQ(ends.size(), 7U) << "the random lives reach every end";
 }
 
 TEST(AnyTrace, GoesOnAsBeforeWhenItIsRestored) {
@@ -518,7 +751,7 @@ TEST(AnyTrace, IsRestoredOnAnotherClock) {
 
 // Whatever combination of flags and times a journal holds: it comes to an end.
 TEST(AnyTrace, ComesToAnEndFromAnyRecord) {
-  constexpr unsigned kBits = 11;
+  constexpr unsigned kBits = 12;
   constexpr auto kFar = WallTime(Nanoseconds(7258118400000000000LL));
   for (int state = 0; state <= static_cast<int>(TraceState::timed_out); ++state) {
     for (unsigned bits = 0; bits < 1U << kBits; ++bits) {
@@ -540,6 +773,7 @@ TEST(AnyTrace, ComesToAnEndFromAnyRecord) {
       record.busy_seen = bit(8);
       record.renamed = bit(9);
       record.files_unknown = bit(10);
+      record.written_at = time(11, kFar);
       ProcessTrace trace =
           ProcessTrace::restore({Pid{1}, 1}, duration_request(), {}, record, at(5), kWall);
       int steps = 0;

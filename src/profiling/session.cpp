@@ -11,16 +11,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include "traces/trace_summary_json.h"
+
 namespace dynolog {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr std::size_t kMaxJournal = 64U << 20U;
 constexpr std::size_t kMaxSessions = 4096;
 constexpr std::size_t kMaxTraces = 16384;
 constexpr std::size_t kMaxText = 64U << 10U;
+constexpr std::size_t kMaxTexts = 256;
 constexpr std::int64_t kMaxWall = 7258118400LL * 1'000'000'000;   // the year 2200
 constexpr std::int64_t kMaxSpan = 366LL * 86400 * 1'000'000'000;  // a year
 
@@ -81,10 +84,27 @@ class Fields {
   std::optional<Nanoseconds> optional_span(const char* name) {
     return has(name) ? std::optional(span(name)) : std::nullopt;
   }
+  std::optional<std::uint64_t> optional_unsigned(const char* name) {
+    return has(name) ? std::optional(unsigned_number(name)) : std::nullopt;
+  }
   const Json& member(const char* name) {
     static const Json kNothing;
     const Json* const value = find(name);
     return value == nullptr ? kNothing : *value;
+  }
+  const Json* optional_member(const char* name) { return has(name) ? find(name) : nullptr; }
+  std::vector<std::string> texts(const char* name) {
+    const Json& list = member(name);
+    if (!list.is_array() || list.size() > kMaxTexts) {
+      return fail_at(name, "is not a list of texts"), std::vector<std::string>();
+    }
+    std::vector<std::string> texts;
+    for (const Json& item : list) {
+      const bool fits = item.is_string() && item.get_ref<const std::string&>().size() <= kMaxText;
+      if (!fits) return fail_at(name, "is not a list of texts"), texts;
+      texts.push_back(item.get<std::string>());
+    }
+    return texts;
   }
   void fail_at(std::string_view name, std::string_view what) {
     if (problem_.empty()) problem_ = fmt::format("{}: {} {}", where_, name, what);
@@ -115,9 +135,12 @@ class Fields {
 };
 
 Json json_of(const FileCheck& check) {
-  return {{"checked", check.checked}, {"whole", check.whole}, {"ours", check.ours},
-          {"events", check.events},   {"bytes", check.bytes}, {"trace_id", check.trace_id},
-          {"problem", check.problem}};
+  Json json = {{"checked", check.checked},
+               {"whole", check.whole},
+               {"ours", check.ours},
+               {"problem", check.problem}};
+  if (check.checked) json["summary"] = encode_trace_summary(check.summary);
+  return json;
 }
 
 Result<FileCheck> check_of(const Json& json) {
@@ -126,12 +149,55 @@ Result<FileCheck> check_of(const Json& json) {
   check.checked = fields.flag("checked");
   check.whole = fields.flag("whole");
   check.ours = fields.flag("ours");
-  check.events = fields.unsigned_number("events");
-  check.bytes = fields.unsigned_number("bytes");
-  check.trace_id = fields.text("trace_id");
   check.problem = fields.text("problem");
+  const std::string summary = check.checked ? fields.text("summary") : "";
   if (auto ok = fields.finish(); !ok) return std::unexpected(ok.error());
+  if (!check.checked) return check;
+  auto read = decode_trace_summary(summary);
+  if (!read) return std::unexpected(read.error());
+  check.summary = *std::move(read);
   return check;
+}
+
+Json json_of(const TraceDelivery& delivery) {
+  Json json = {{"location", to_string(delivery.location)},
+               {"path", delivery.path},
+               {"file_id", delivery.file_id},
+               {"notes", delivery.notes}};
+  if (delivery.bytes > 0) json["bytes"] = delivery.bytes;
+  return json;
+}
+
+Result<TraceDelivery> delivery_of(const Json& json) {
+  Fields fields(json, "delivery");
+  TraceDelivery delivery;
+  const auto location = trace_location_from(fields.text("location"));
+  if (!location) fields.fail_at("location", "is unknown");
+  delivery.location = location.value_or(TraceDelivery::Location::host);
+  delivery.path = fields.text("path");
+  delivery.file_id = fields.text("file_id");
+  delivery.bytes = fields.optional_unsigned("bytes").value_or(0);
+  delivery.notes = fields.texts("notes");
+  if (auto ok = fields.finish(); !ok) return std::unexpected(ok.error());
+  return delivery;
+}
+
+Json json_of(const TracePlace& place) {
+  return {{"target", place.target},       {"log_file", place.log_file}, {"file", place.file},
+          {"elsewhere", place.elsewhere}, {"in_place", place.in_place}, {"note", place.note}};
+}
+
+Result<TracePlace> place_of(const Json& json) {
+  Fields fields(json, "place");
+  TracePlace place;
+  place.target = fields.text("target");
+  place.log_file = fields.text("log_file");
+  place.file = fields.text("file");
+  place.elsewhere = fields.texts("elsewhere");
+  place.in_place = fields.flag("in_place");
+  place.note = fields.text("note");
+  if (auto ok = fields.finish(); !ok) return std::unexpected(ok.error());
+  return place;
 }
 
 Json json_of(const TraceRequest& request) {
@@ -140,7 +206,7 @@ Json json_of(const TraceRequest& request) {
                {"warmup", count(request.warmup)},
                {"window", count(request.window)},
                {"iterations", request.iterations},
-               {"file", request.file},
+               {"place", json_of(request.place)},
                {"default_lead", count(request.default_lead)},
                {"memory_snapshot", request.memory_snapshot},
                {"carries_trace_id", request.carries_trace_id}};
@@ -157,13 +223,16 @@ Result<TraceRequest> request_of(const Json& json) {
   request.warmup = fields.span("warmup");
   request.window = fields.span("window");
   request.iterations = fields.number("iterations", 0, std::numeric_limits<std::int32_t>::max());
-  request.file = fields.text("file");
+  const Json& place = fields.member("place");
   request.default_lead = fields.span("default_lead");
   request.memory_snapshot = fields.flag("memory_snapshot");
   request.carries_trace_id = fields.flag("carries_trace_id");
   request.start_lead = fields.optional_span("start_lead");
   request.asked_start = fields.optional_wall("asked_start");
   if (auto ok = fields.finish(); !ok) return std::unexpected(ok.error());
+  auto read = place_of(place);
+  if (!read) return std::unexpected(read.error());
+  request.place = *std::move(read);
   return request;
 }
 
@@ -174,7 +243,9 @@ Json json_of(const ProcessTrace::Record& record) {
       {"idle_polls", record.idle_polls},       {"temporary_seen", record.temporary_seen},
       {"busy_seen", record.busy_seen},         {"renamed", record.renamed},
       {"files_unknown", record.files_unknown}, {"files_unknown_why", record.files_unknown_why},
-      {"check", json_of(record.check)}};
+      {"check", json_of(record.check)},        {"written_path", record.written_path}};
+  if (record.delivery) json["delivery"] = json_of(*record.delivery);
+  put_optional(json, "written_at", record.written_at);
   put_optional(json, "handed_over_at", record.handed_over_at);
   put_optional(json, "start", record.start);
   put_optional(json, "receipt_at", record.receipt_at);
@@ -207,11 +278,18 @@ Result<ProcessTrace::Record> record_of(const Json& json) {
   record.idle_since = fields.optional_wall("idle_since");
   record.last_idle_poll = fields.optional_wall("last_idle_poll");
   record.process_ended_at = fields.optional_wall("process_ended_at");
+  record.written_path = fields.text("written_path");
+  record.written_at = fields.optional_wall("written_at");
   const Json& check = fields.member("check");
+  const Json* const delivery = fields.optional_member("delivery");
   if (auto ok = fields.finish(); !ok) return std::unexpected(ok.error());
   auto read = check_of(check);
   if (!read) return std::unexpected(read.error());
   record.check = *std::move(read);
+  if (delivery == nullptr) return record;
+  auto delivered = delivery_of(*delivery);
+  if (!delivered) return std::unexpected(delivered.error());
+  record.delivery = *std::move(delivered);
   return record;
 }
 
@@ -227,7 +305,8 @@ Json json_of(const ProcessTrace& trace, const Tenant& tenant, MonotonicTime now,
           {"record", json_of(trace.record(now, wall))},
           {"timeout_staged", count(trace.timeouts().staged)},
           {"timeout_write", count(trace.timeouts().write)},
-          {"timeout_iterations", count(trace.timeouts().iterations)}};
+          {"timeout_iterations", count(trace.timeouts().iterations)},
+          {"timeout_delivery", count(trace.timeouts().delivery)}};
 }
 
 Uid uid_of(Fields& fields, const char* name) {
@@ -247,6 +326,7 @@ Result<ProcessTrace> trace_of(const Json& json, MonotonicTime now, WallTime wall
   timeouts.staged = fields.span("timeout_staged");
   timeouts.write = fields.span("timeout_write");
   timeouts.iterations = fields.span("timeout_iterations");
+  timeouts.delivery = fields.span("timeout_delivery");
   const Json& request_json = fields.member("request");
   const Json& record_json = fields.member("record");
   if (auto ok = fields.finish(); !ok) return std::unexpected(ok.error());
@@ -340,9 +420,15 @@ Result<std::vector<Session>> parse_journal(std::string_view text, MonotonicTime 
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return fail(ErrorKind::invalid, "the journal is not whole JSON");
   Fields fields(json, "journal");
-  fields.number("dynolog_journal", kVersion, kVersion);
+  const std::int64_t version =
+      fields.number("dynolog_journal", 0, std::numeric_limits<std::int32_t>::max());
   const Json& list = fields.member("sessions");
   if (auto ok = fields.finish(); !ok) return std::unexpected(ok.error());
+  if (version != kVersion) {
+    return fail(ErrorKind::invalid,
+                fmt::format("the journal is of version {}, and this daemon reads version {} only",
+                            version, kVersion));
+  }
   if (!list.is_array() || list.size() > kMaxSessions) {
     return fail(ErrorKind::invalid, "journal: sessions is not a list of sessions");
   }

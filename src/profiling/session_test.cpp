@@ -30,37 +30,56 @@ Session session() {
   request.start_lead = kStartMargin;
   request.warmup = seconds(1);
   request.window = Milliseconds(500);
-  request.file = "/tmp/ü_7.json";
+  request.place.target = "/tmp/ü_7.json";
+  request.place.log_file = "/tmp/dynolog-0.json";
+  request.place.file = "/tmp/dynolog-0_7.json";
+  request.place.elsewhere = {"/tmp/libkineto_activities_7.json"};
+  request.place.note = "moved";
   ProcessTrace::Timeouts timeouts;
   timeouts.write = seconds(99);
-  ProcessTrace waiting({Pid{5}, 18446744073709551615U}, request, kNow - seconds(4), timeouts);
-  ProcessTrace tracing({Pid{6}, 2}, request, kNow - seconds(4), timeouts);
-  tracing.on_handed_over(kNow - seconds(3), kWall - seconds(3), kWall - seconds(1));
-  tracing.on_receipt(kNow - seconds(3));
-  tracing.on_temporary_file(kNow - seconds(2));
-  ProcessTrace written = tracing;
+  timeouts.delivery = seconds(77);
+  const auto tracing = [&](int pid) {
+    ProcessTrace trace({Pid{pid}, 2}, request, kNow - seconds(4), timeouts);
+    trace.on_handed_over(kNow - seconds(3), kWall - seconds(3), kWall - seconds(1));
+    trace.on_receipt(kNow - seconds(3));
+    trace.on_temporary_file(kNow - seconds(2));
+    return trace;
+  };
   FileCheck check;
-  check.checked = check.whole = true;
-  check.events = 9;
-  check.bytes = 1U << 31U;
-  check.trace_id = "4";
-  written.on_file(kNow, check);
-  result.traces.emplace(Pid{5}, waiting);
-  result.traces.emplace(Pid{6}, tracing);
+  check.checked = check.whole = check.ours = true;
+  check.summary.whole = true;
+  check.summary.events = 9;
+  check.summary.bytes = 1U << 31U;
+  check.summary.trace_id = "4";
+  check.summary.categories = {{"kernel", 5}};
+  check.summary.window_start_ns = 1700000000123456789;
+  ProcessTrace written = tracing(7);
+  written.on_file(kNow - seconds(1), check, "/tmp/dynolog-0_7.json");
+  ProcessTrace delivered = tracing(8);
+  delivered.on_file(kNow - seconds(1), check, "/tmp/dynolog-0_7.json");
+  delivered.on_delivered(kNow, {.location = TraceDelivery::Location::caller,
+                                .path = "/home/ü.json",
+                                .file_id = "1:2",
+                                .bytes = 8,
+                                .notes = {"a", "b"}});
+  result.traces.emplace(
+      Pid{5}, ProcessTrace({Pid{5}, 18446744073709551615U}, request, kNow - seconds(4), timeouts));
+  result.traces.emplace(Pid{6}, tracing(6));
   result.traces.emplace(Pid{7}, written);
-  result.tenants = {{Pid{5}, {Uid{1000}, "c1"}}, {Pid{6}, {Uid{1001}, ""}}, {Pid{7}, {Uid{0}, ""}}};
+  result.traces.emplace(Pid{8}, delivered);
+  result.tenants = {{Pid{5}, {Uid{1000}, "c1"}},
+                    {Pid{6}, {Uid{1001}, ""}},
+                    {Pid{7}, {Uid{0}, ""}},
+                    {Pid{8}, {Uid{0}, ""}}};
   return result;
 }
 
 std::string journal() {
   Session one = session();
-  // One process stands under its own pid only.
   Session other = one;
-  other.traces.erase(Pid{7});
   other.id = SessionId{"00fe"};
   other.phase = SessionPhase::ended;
   other.deadline.reset();
-  one.traces.erase(Pid{6});
   Session prepared = other;
   prepared.phase = SessionPhase::prepared;
   return journal_text({&one, &other, &prepared}, kNow, kWall);
@@ -78,7 +97,8 @@ TEST(Journal, ThereAndBack) {
   EXPECT_EQ(first.tenants.at(Pid{5}), (Tenant{Uid{1000}, "c1"})) << "whose it was at the commit";
   EXPECT_EQ(sessions->back().tenants.at(Pid{6}), (Tenant{Uid{1001}, ""}));
   EXPECT_NE(first.traces.at(Pid{5}).request().config, "");
-  EXPECT_EQ(first.traces.at(Pid{6}).request().config, "") << "an ended trace needs no text";
+  EXPECT_NE(first.traces.at(Pid{7}).request().config, "");
+  EXPECT_EQ(first.traces.at(Pid{8}).request().config, "") << "an ended trace needs no text";
   EXPECT_EQ(first.owner.via, "unix");
   EXPECT_EQ(first.deadline, kNow + seconds(60));
   EXPECT_EQ(first.created, kWall - seconds(5));
@@ -89,7 +109,21 @@ TEST(Journal, ThereAndBack) {
   EXPECT_EQ(waiting.request().config, "ACTIVITIES_LOG_FILE=/tmp/ü.json\n");
   EXPECT_EQ(waiting.request().start_lead, kStartMargin);
   EXPECT_EQ(waiting.timeouts().write, Nanoseconds(seconds(99)));
+  EXPECT_EQ(waiting.timeouts().delivery, Nanoseconds(seconds(77)));
+  EXPECT_EQ(waiting.request().place.target, "/tmp/ü_7.json");
+  EXPECT_EQ(waiting.request().place.note, "moved");
+  EXPECT_THAT(waiting.request().place.elsewhere,
+              testing::ElementsAre("/tmp/libkineto_activities_7.json"));
   EXPECT_EQ(waiting.next_due(), session().traces.at(Pid{5}).next_due());
+  const ProcessTrace& written = first.traces.at(Pid{7});
+  EXPECT_EQ(written.state(), TraceState::written);
+  EXPECT_EQ(written.written_path(), "/tmp/dynolog-0_7.json");
+  EXPECT_TRUE(written.check() == session().traces.at(Pid{7}).check());
+  EXPECT_EQ(written.check().summary.categories.at(0).events, 5U);
+  EXPECT_EQ(written.next_due(), kNow + seconds(76));
+  const ProcessTrace& delivered = first.traces.at(Pid{8});
+  EXPECT_TRUE(delivered.delivery() == session().traces.at(Pid{8}).delivery());
+  EXPECT_EQ(delivered.delivery().value().location, TraceDelivery::Location::caller);
   std::vector<const Session*> again;
   for (const Session& one : *sessions) again.push_back(&one);
   EXPECT_EQ(journal_text(again, kNow, kWall), text);
@@ -97,7 +131,6 @@ TEST(Journal, ThereAndBack) {
 
 TEST(Journal, OneSessionTwiceIsAnError) {
   Session one = session();
-  one.traces.erase(Pid{7});
   ASSERT_TRUE(parse_journal(journal_text({&one}, kNow, kWall), kNow, kWall));
   EXPECT_FALSE(parse_journal(journal_text({&one, &one}, kNow, kWall), kNow, kWall));
 }
@@ -107,6 +140,8 @@ TEST(Journal, AllEndedMeansEach) {
   EXPECT_FALSE(one.all_ended());
   one.traces.erase(Pid{5});
   one.traces.erase(Pid{6});
+  EXPECT_FALSE(one.all_ended()) << "one is still being brought to its place";
+  one.traces.erase(Pid{7});
   EXPECT_TRUE(one.all_ended());
   one.traces.clear();
   EXPECT_TRUE(one.all_ended());
@@ -115,21 +150,30 @@ TEST(Journal, AllEndedMeansEach) {
 TEST(Journal, BytesThatAreNotUtf8DoNotStopIt) {
   Session one = session();
   one.owner.via = "\xff";
-  one.traces.erase(Pid{7});
   EXPECT_TRUE(parse_journal(journal_text({&one}, kNow, kWall), kNow, kWall));
+}
+
+TEST(Journal, AnotherVersionIsNamed) {
+  const auto old = parse_journal(R"({"dynolog_journal":1,"sessions":[{"id":"a"}]})", kNow, kWall);
+  ASSERT_FALSE(old);
+  EXPECT_EQ(old.error().message,
+            "the journal is of version 1, and this daemon reads version 2 only");
 }
 
 TEST(Journal, ATruncatedTextIsAnError) {
   const std::string text = journal();
-  for (std::size_t length = 0; length + 1 < text.size(); length += 11) {
+  for (std::size_t length = 0; length + 1 < text.size(); length += 41) {
     ASSERT_FALSE(parse_journal(std::string_view(text).substr(0, length), kNow, kWall)) << length;
   }
-  EXPECT_TRUE(parse_journal("{\"dynolog_journal\":1,\"sessions\":[]}", kNow, kWall));
+  EXPECT_TRUE(parse_journal("{\"dynolog_journal\":2,\"sessions\":[]}", kNow, kWall));
 }
 
 // Every value in turn is taken away, and replaced by one of another type and out of all ranges.
 TEST(Journal, EveryFieldIsNeededAndChecked) {
-  const nlohmann::json good = nlohmann::json::parse(journal());
+  Session one = session();  // with each field that there is, in the fewest traces
+  one.traces.erase(Pid{6});
+  one.traces.erase(Pid{7});
+  const nlohmann::json good = nlohmann::json::parse(journal_text({&one}, kNow, kWall));
   const nlohmann::json flat = good.flatten();
   int tried = 0;
   for (const auto& [path, value] : flat.items()) {
@@ -154,7 +198,8 @@ TEST(Journal, NothingUnknownIsPassedOver) {
   const nlohmann::json good = nlohmann::json::parse(journal());
   for (const char* path :
        {"", "/sessions/0", "/sessions/0/traces/0", "/sessions/0/traces/0/request",
-        "/sessions/0/traces/0/record", "/sessions/0/traces/0/record/check"}) {
+        "/sessions/0/traces/0/request/place", "/sessions/0/traces/0/record",
+        "/sessions/0/traces/0/record/check", "/sessions/0/traces/3/record/delivery"}) {
     nlohmann::json bad = good;
     bad[nlohmann::json::json_pointer(path)]["unknown"] = 1;
     const auto sessions = parse_journal(bad.dump(), kNow, kWall);
@@ -174,13 +219,18 @@ TEST(Journal, HostileTexts) {
   EXPECT_FALSE(parse_journal(std::string(100000, '{'), kNow, kWall));
   EXPECT_FALSE(parse_journal("null", kNow, kWall));
   EXPECT_FALSE(parse_journal("[]", kNow, kWall));
-  EXPECT_FALSE(with("/dynolog_journal", 2));
+  EXPECT_FALSE(with("/dynolog_journal", 3));
   EXPECT_FALSE(with("/sessions/0/phase", "prepared"));
-  EXPECT_FALSE(with("/sessions/0/traces/0/record/state", "delivered"));
+  EXPECT_FALSE(with("/sessions/0/traces/0/record/state", "begun"));
   EXPECT_FALSE(with("/sessions/0/traces/0/record/start", 9223372036854775807LL));
   EXPECT_FALSE(with("/sessions/0/traces/0/request/window", 9223372036854775807LL));
   EXPECT_FALSE(with("/sessions/0/traces/0/pid", 18446744073709551615ULL));
-  EXPECT_FALSE(with("/sessions/0/traces/0/request/file", std::string(70000, 'x')));
+  EXPECT_FALSE(with("/sessions/0/traces/0/request/place/file", std::string(70000, 'x')));
+  EXPECT_FALSE(with("/sessions/0/traces/2/record/check/summary", "{}"));
+  EXPECT_FALSE(with("/sessions/0/traces/2/record/check/summary", std::string(9999, '[')));
+  EXPECT_FALSE(with("/sessions/0/traces/3/record/delivery/location", "moon"));
+  EXPECT_FALSE(
+      with("/sessions/0/traces/3/record/delivery/notes", std::vector<std::string>(257, "note")));
   EXPECT_FALSE(with("/sessions/0/traces/1", good["sessions"][0]["traces"][0]));
 }
 

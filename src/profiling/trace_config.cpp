@@ -2,62 +2,21 @@
 #include "profiling/trace_config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/number.h"
 #include "base/text.h"
+#include "processes/torch_version.h"
+#include "profiling/config_lines.h"
+#include "profiling/kineto_paths.h"
 #include "profiling/trace_keys.h"
 
 namespace dynolog {
 namespace {
-
-constexpr std::string_view kTraceSuffix = ".pt.trace.json";
-constexpr std::string_view kJson = ".json";
-
-std::string with_insertion(std::string_view path, std::string_view insertion) {
-  std::size_t at = path.find(kTraceSuffix);
-  if (at == std::string_view::npos) at = path.find(kJson);
-  if (at == std::string_view::npos) at = path.size();
-  return fmt::format("{}_{}{}", path.substr(0, at), insertion, path.substr(at));
-}
-
-// A memory snapshot goes to the path as it stands: the pid is ours to add.
-std::string snapshot_name(std::string_view path, std::int32_t namespace_pid) {
-  std::string_view stem = path;
-  if (stem.ends_with(kTraceSuffix)) {
-    stem.remove_suffix(kTraceSuffix.size());
-  } else if (stem.ends_with(kJson)) {
-    stem.remove_suffix(kJson.size());
-  } else if (stem.ends_with(".pickle")) {
-    stem.remove_suffix(7);
-  }
-  return fmt::format("{}_{}.pickle", stem, namespace_pid);
-}
-
-bool knows_snapshot(const TorchFacts& torch) {
-  return torch.knows_memory_snapshot || torch_minor(torch) >= 8;
-}
-
-std::string default_file(const ProcessFacts& facts) {
-  return fmt::format("/tmp/libkineto_activities_{}.json", facts.namespace_pid);
-}
-
-std::string default_snapshot(const ProcessFacts& facts) {
-  return fmt::format("/tmp/memory_snapshot_{}.pickle", facts.namespace_pid);
-}
-
-// From PyTorch 2.14 on: only below one directory, and never with "..".
-std::string allowed_directory(const ProcessFacts& facts) {
-  std::string directory = facts.ondemand_trace_dir.empty() ? "/tmp/" : facts.ondemand_trace_dir;
-  if (!directory.ends_with('/')) directory += '/';
-  return directory;
-}
-
-bool is_obeyed(std::string_view path, const ProcessFacts& facts, const TorchFacts& torch) {
-  if (!torch.knows_ondemand_trace_dir) return true;
-  return path.starts_with(allowed_directory(facts)) && path.find("..") == std::string_view::npos;
-}
 
 // An unknown version is taken for a recent one.
 bool carries_trace_id(const TorchFacts& torch) {
@@ -65,7 +24,8 @@ bool carries_trace_id(const TorchFacts& torch) {
 }
 
 // What will not be as the person who asks may expect.
-void add_notes(const TorchFacts& torch, TraceRequest& request) {
+void add_notes(const TraceOptions& options, const TorchFacts& torch, TraceRequest& request) {
+  if (!request.place.note.empty()) request.notes.push_back(request.place.note);
   if (request.iterations > 0) {
     request.notes.emplace_back(
         "iterations are counted by an optimizer's or profiler's steps: a process that makes none "
@@ -79,10 +39,16 @@ void add_notes(const TorchFacts& torch, TraceRequest& request) {
     request.notes.push_back("PyTorch " + torch.version +
                             " writes no trace id: the file cannot be proven to be this session's");
   }
+  if (!options.pm_sampling_metrics.empty()) {
+    request.notes.push_back(fmt::format(
+        "the performance monitors of device {}, as the process counts its GPUs, are sampled: no "
+        "other profiler can use them meanwhile",
+        options.pm_sampling_device.value_or(0)));
+  }
 }
 
 Nanoseconds default_lead(const TorchFacts& torch) {
-  const bool torch_2_0 = torch.version.starts_with("2.0.");
+  const bool torch_2_0 = torch_version(torch.version) == TorchVersion{.major = 2, .minor = 0};
   return std::chrono::seconds(torch_2_0 ? 10 : 2);
 }
 
@@ -100,6 +66,19 @@ Status check_options(const TraceOptions& options) {
   if (auto ok = in_range("ACTIVITIES_WARMUP_PERIOD_SECS", options.warmup_s.value_or(0)); !ok) {
     return ok;
   }
+  if (options.buffer_mb) {
+    if (auto ok = in_range("ACTIVITIES_MAX_GPU_BUFFER_SIZE_MB", *options.buffer_mb); !ok) return ok;
+  }
+  if (options.pm_sampling_device) {
+    if (auto ok = in_range("PERFORMANCE_METRICS_DEVICE_ID", *options.pm_sampling_device); !ok) {
+      return ok;
+    }
+  }
+  if (options.iterations > 0 && options.start_time_ms > 0) {
+    return fail(ErrorKind::invalid,
+                "--profile-start-time and --iterations exclude each other: steps decide when those "
+                "begin");
+  }
   if (options.iterations > 0 && options.iteration_roundup < 1) {
     return fail(ErrorKind::invalid,
                 fmt::format("--profile-start-iteration-roundup {}: must be 1 or more",
@@ -107,6 +86,57 @@ Status check_options(const TraceOptions& options) {
   }
   if (options.iterations == 0) return {};
   return in_range("PROFILE_START_ITERATION_ROUNDUP", options.iteration_roundup);
+}
+
+Status check_sampling(const TraceOptions& options, const ProcessFacts& facts,
+                      const TorchFacts& torch) {
+  constexpr std::size_t kMaxMetrics = 64;
+  constexpr std::size_t kMaxMetric = 200;
+  constexpr int kSince = 15;
+  constexpr std::string_view kOption = "--cupti-pm-sampling-metrics";
+  const auto bad = [&](std::string_view what) {
+    return fail(ErrorKind::invalid, fmt::format("{} {}", kOption, what));
+  };
+  if (options.pm_sampling_metrics.empty()) {
+    if (!options.pm_sampling_device) return {};
+    return fail(ErrorKind::invalid,
+                fmt::format("--cupti-pm-sampling-device needs {} beside it", kOption));
+  }
+  // The kind of events that carries the metrics is unknown before: it would spoil the request.
+  if (torch_minor(torch) < kSince) {
+    return bad(fmt::format("needs torch 2.{} or newer; {}", kSince,
+                           torch.version.empty()
+                               ? "the version of this process's is not known"
+                               : "the process has " + clean_text(torch.version, 40)));
+  }
+  if (!facts.holds_gpu) return bad("needs a process that holds a GPU");
+  if (options.pm_sampling_metrics.size() > kMaxMetrics) return bad("names more than 64 metrics");
+  for (const std::string& metric : options.pm_sampling_metrics) {
+    const bool plain = std::ranges::all_of(metric, [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+             c == '_' || c == '.' || c == ':' || c == '-';
+    });
+    if (metric.empty() || metric.size() > kMaxMetric || !plain) {
+      return bad(fmt::format("\"{}\": not a metric's name, such as sm__cycles_active.avg",
+                             clean_text(metric, 60)));
+    }
+  }
+  return {};
+}
+
+// What goes into the trace, by what this process's version knows.
+Status check_content(const TraceOptions& options, const ProcessFacts& facts,
+                     const TorchFacts& torch) {
+  if (options.profile_memory && knows_snapshot(torch) && !facts.holds_gpu) {
+    return fail(ErrorKind::invalid,
+                "a memory snapshot needs a process that holds a GPU: without one no file comes, "
+                "and a thread of the process would spin for the rest of the job");
+  }
+  for (const std::string& type : options.activity_types) {
+    auto ok = check_activity_type(type, torch);
+    if (!ok) return with_context(std::move(ok.error()), "--activity-types");
+  }
+  return check_sampling(options, facts, torch);
 }
 
 Status check_further(const TraceOptions& options, const TorchFacts& torch) {
@@ -148,12 +178,41 @@ std::string timing_lines(const TraceOptions& options, std::int64_t warmup_s) {
   return lines;
 }
 
+std::string activity_types(const TraceOptions& options) {
+  std::vector<std::string> types = options.activity_types;
+  if (!options.pm_sampling_metrics.empty()) {
+    // Not among those that are recorded when none are named.
+    constexpr std::string_view kCounters = "hardware_counters";
+    if (types.empty()) types = default_activity_types();
+    if (std::ranges::find(types, kCounters) == types.end()) types.emplace_back(kCounters);
+  }
+  return fmt::format("{}", fmt::join(types, ","));
+}
+
+// The keys were renamed between two releases. One that a client does not know only makes it warn.
+std::string sampling_lines(const TraceOptions& options) {
+  if (options.pm_sampling_metrics.empty()) return {};
+  const std::string metrics = fmt::format("{}", fmt::join(options.pm_sampling_metrics, ","));
+  const std::int64_t device = options.pm_sampling_device.value_or(0);
+  return fmt::format(
+      "PERFORMANCE_METRICS={0}\nPERFORMANCE_METRICS_DEVICE_ID={1}\n"
+      "CUPTI_PM_SAMPLING_METRICS={0}\nCUPTI_PM_SAMPLING_DEVICE_ID={1}\n",
+      metrics, device);
+}
+
 std::string content_lines(const TraceOptions& options) {
   std::string lines = flag_line("PROFILE_REPORT_INPUT_SHAPES", options.record_shapes);
   if (options.profile_memory) lines += flag_line("PROFILE_PROFILE_MEMORY", true);
   lines += flag_line("PROFILE_WITH_STACK", options.with_stacks);
   lines += flag_line("PROFILE_WITH_FLOPS", options.with_flops);
   lines += flag_line("PROFILE_WITH_MODULES", options.with_modules);
+  if (const std::string types = activity_types(options); !types.empty()) {
+    lines += fmt::format("ACTIVITY_TYPES={}\n", types);
+  }
+  if (options.buffer_mb) {
+    lines += fmt::format("ACTIVITIES_MAX_GPU_BUFFER_SIZE_MB={}\n", *options.buffer_mb);
+  }
+  lines += sampling_lines(options);
   for (const auto& [key, value] : options.set) lines += fmt::format("{}={}\n", key, value);
   return lines;
 }
@@ -175,17 +234,13 @@ struct ReadConfig {
 };
 
 Status read_line(std::string_view line, const TorchFacts& torch, ReadConfig& read) {
-  const std::string_view text = trim(line);
-  if (clean_text(text, text.size() + 3) != text) {
+  if (!is_clean(trim(line))) {
     return fail(ErrorKind::invalid, "holds control characters or is not UTF-8");
   }
-  if (text.empty() || text.starts_with('#')) return {};
-  const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) {
-    return fail(ErrorKind::invalid, "\"" + clean_text(text, 80) + "\" is not KEY=VALUE");
-  }
-  const std::string_view name = trim(text.substr(0, equals));
-  const std::string_view value = trim(text.substr(equals + 1));
+  const auto setting = read_config_line(line);
+  if (!setting) return std::unexpected(setting.error());
+  if (!*setting) return {};
+  const auto [name, value] = **setting;
   const TraceKey* const key = find_trace_key(name);
   if (key == nullptr) return fail(ErrorKind::invalid, unknown_trace_key(name));
   if (auto ok = check_trace_value(*key, value, torch); !ok) return ok;
@@ -209,6 +264,22 @@ Result<ReadConfig> read_config(std::string_view config, const TorchFacts& torch)
   }
   if (read.values.empty()) return fail(ErrorKind::invalid, "the configuration holds no key");
   return read;
+}
+
+// Where a caller's own text leads to.
+TracePlace place_of(const ReadConfig& read, bool snapshot, const ProcessFacts& facts,
+                    const TorchFacts& torch) {
+  const auto path = read.values.find("ACTIVITIES_LOG_FILE");
+  const bool named = path != read.values.end() && (!snapshot || read.path_stands);
+  TracePlace place;
+  if (named) place.log_file = path->second;
+  WhereWritten where = where_written(place.log_file, snapshot, facts, torch);
+  if (!named) place.log_file = where.path;
+  place.in_place = true;
+  place.target = place.file = std::move(where.path);
+  place.elsewhere = std::move(where.elsewhere);
+  place.note = std::move(where.note);
+  return place;
 }
 
 void take_timing(const ReadConfig& read, const TorchFacts& torch, TraceRequest& request) {
@@ -235,42 +306,27 @@ void take_timing(const ReadConfig& read, const TorchFacts& torch, TraceRequest& 
 
 Result<TraceRequest> build_trace_request(const TraceOptions& options, const ProcessFacts& facts,
                                          const TorchFacts& torch, std::string trace_id,
-                                         std::string_view unique_suffix) {
-  if (auto ok = check_trace_path(options.log_file); !ok) return std::unexpected(ok.error());
+                                         TracePlace place) {
   if (auto ok = check_options(options); !ok) return std::unexpected(ok.error());
+  if (auto ok = check_content(options, facts, torch); !ok) return std::unexpected(ok.error());
   if (auto ok = check_further(options, torch); !ok) return std::unexpected(ok.error());
 
   const std::int64_t warmup_s = options.warmup_s.value_or(facts.holds_gpu ? 1 : 0);
-  std::string path = options.log_file;
-  if (!unique_suffix.empty()) path = with_insertion(path, unique_suffix);
   TraceRequest request;
   request.memory_snapshot = options.profile_memory && knows_snapshot(torch);
   if (request.memory_snapshot) {
-    if (!facts.holds_gpu) {
-      return fail(ErrorKind::invalid,
-                  "a memory snapshot needs a process that holds a GPU: without one no file comes, "
-                  "and a thread of the process would spin for the rest of the job");
-    }
-    path = snapshot_name(path, facts.namespace_pid);
-    request.file = is_obeyed(path, facts, torch) ? path : default_snapshot(facts);
     // Sets a path of its own, so it stands before ours.
     request.config =
         fmt::format("PROFILE_MEMORY=true\nPROFILE_MEMORY_DURATION_MSECS={}\n", options.duration_ms);
-  } else {
-    // Kineto adds the pid only before a ".json".
-    if (path.find(kJson) == std::string::npos)
-      path = fmt::format("{}_{}", path, facts.namespace_pid);
-    WhereWritten where = where_written(path, facts, torch);
-    request.file = std::move(where.path);
-    if (!where.note.empty()) request.notes.push_back(std::move(where.note));
   }
-  request.config += fmt::format("ACTIVITIES_LOG_FILE={}\n", path);
+  request.config += fmt::format("ACTIVITIES_LOG_FILE={}\n", place.log_file);
   request.config += timing_lines(options, warmup_s);
   request.config += content_lines(options);
   request.trace_id = std::move(trace_id);
   request.warmup = std::chrono::seconds(warmup_s);
   request.window = Milliseconds(options.duration_ms);
   request.iterations = options.iterations;
+  request.place = std::move(place);
   request.default_lead = default_lead(torch);
   request.carries_trace_id = carries_trace_id(torch);
   if (options.iterations == 0) {
@@ -280,7 +336,7 @@ Result<TraceRequest> build_trace_request(const TraceOptions& options, const Proc
       request.start_lead = request.warmup + kStartMargin;
     }
   }
-  add_notes(torch, request);
+  add_notes(options, torch, request);
   return request;
 }
 
@@ -292,15 +348,8 @@ Result<TraceRequest> check_trace_config(std::string_view config, const ProcessFa
   request.config = std::string(config);
   request.trace_id = std::move(trace_id);
   take_timing(*read, torch, request);
-  const auto path = read->values.find("ACTIVITIES_LOG_FILE");
-  const bool named = path != read->values.end();
   request.memory_snapshot = read->flag("PROFILE_MEMORY") && knows_snapshot(torch);
-  if (request.memory_snapshot) {
-    const bool obeyed = named && read->path_stands && is_obeyed(path->second, facts, torch);
-    request.file = obeyed ? path->second : default_snapshot(facts);
-  } else {
-    request.file = named ? where_written(path->second, facts, torch).path : default_file(facts);
-  }
+  request.place = place_of(*read, request.memory_snapshot, facts, torch);
   return request;
 }
 
@@ -312,24 +361,6 @@ std::string handed_over_text(const TraceRequest& request, WallTime now) {
   }
   if (!request.trace_id.empty()) text += fmt::format("REQUEST_TRACE_ID={}\n", request.trace_id);
   return text;
-}
-
-std::string kineto_file_name(std::string_view log_file, std::int32_t namespace_pid) {
-  if (log_file.find(kJson) == std::string_view::npos) return std::string(log_file);
-  return with_insertion(log_file, std::to_string(namespace_pid));
-}
-
-WhereWritten where_written(std::string_view log_file, const ProcessFacts& facts,
-                           const TorchFacts& torch) {
-  if (is_obeyed(log_file, facts, torch)) {
-    return {kineto_file_name(log_file, facts.namespace_pid), ""};
-  }
-  const std::string path = default_file(facts);
-  return {path, fmt::format("PyTorch {} writes on-demand traces only below {}, so this one goes to "
-                            "{}; to change that, set KINETO_ONDEMAND_TRACE_DIR in the job's "
-                            "environment",
-                            torch.version.empty() ? "here" : clean_text(torch.version, 40),
-                            clean_text(allowed_directory(facts), 200), path)};
 }
 
 }  // namespace dynolog

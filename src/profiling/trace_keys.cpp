@@ -2,6 +2,7 @@
 #include "profiling/trace_keys.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "processes/torch_version.h"
 
 namespace dynolog {
 namespace {
@@ -45,9 +47,9 @@ constexpr std::array kKeys = {
     number("PROFILE_START_ITERATION_ROUNDUP", 0, kInt32, "", 0,
            "--profile-start-iteration-roundup"),
     number("PROFILE_START_TIME", 0, kYear2100Ms, "0", 0, "--profile-start-time"),
-    TraceKey{"ACTIVITY_TYPES", Type::activity_types, 0, 0, "", 0, ""},
+    TraceKey{"ACTIVITY_TYPES", Type::activity_types, 0, 0, "", 0, "--activity-types"},
     flag("ACTIVITIES_ENABLED", "true"),
-    number("ACTIVITIES_MAX_GPU_BUFFER_SIZE_MB", 1, 1 << 20, "128"),
+    number("ACTIVITIES_MAX_GPU_BUFFER_SIZE_MB", 1, 1 << 20, "128", 0, "--buffer-mb"),
     flag("ACTIVITIES_DISPLAY_CUDA_SYNC_WAIT_EVENTS", "true", 1),
     flag("CLIENT_INTERFACE_ENABLE_OP_INPUTS_COLLECTION", "false"),
     flag("PYTHON_STACK_TRACE", "false"),
@@ -63,8 +65,11 @@ constexpr std::array kKeys = {
     flag("CUPTI_PER_THREAD_BUFFER_ENABLED", "false", 7),
     number("ROCTRACER_MAX_EVENTS", 1, kInt32, "5000000", 8),
     text("CUSTOM_CONFIG", 8),
-    text("CUPTI_PM_SAMPLING_METRICS", 15),
-    number("CUPTI_PM_SAMPLING_DEVICE_ID", 0, 1023, "", 15),
+    text("PERFORMANCE_METRICS", 15, "--cupti-pm-sampling-metrics"),
+    number("PERFORMANCE_METRICS_DEVICE_ID", 0, 1023, "", 15, "--cupti-pm-sampling-device"),
+    // What the two were called before a release had them.
+    text("CUPTI_PM_SAMPLING_METRICS", 15, "--cupti-pm-sampling-metrics"),
+    number("CUPTI_PM_SAMPLING_DEVICE_ID", 0, 1023, "", 15, "--cupti-pm-sampling-device"),
     text("CUPTI_PROFILER_METRICS"),
     flag("CUPTI_PROFILER_ENABLE_PER_KERNEL", "false"),
     number("CUPTI_PROFILER_MAX_RANGES", 0, kInt32, ""),
@@ -82,39 +87,50 @@ constexpr bool names_are_unique() {
 }
 static_assert(names_are_unique());
 
-// One unknown name makes Kineto drop the whole request.
-constexpr std::array<std::string_view, 32> kActivityTypes = {"cpu_op",
-                                                             "user_annotation",
-                                                             "gpu_user_annotation",
-                                                             "gpu_memcpy",
-                                                             "gpu_memset",
-                                                             "kernel",
-                                                             "concurrent_kernel",
-                                                             "external_correlation",
-                                                             "cuda_runtime",
-                                                             "cuda_driver",
-                                                             "cpu_instant_event",
-                                                             "python_function",
-                                                             "overhead",
-                                                             "mtia_runtime",
-                                                             "mtia_ccp_events",
-                                                             "mtia_insight",
-                                                             "mtia_workloadd",
-                                                             "cuda_sync",
-                                                             "cuda_event",
-                                                             "mtia_counters",
-                                                             "glow_runtime",
-                                                             "cuda_profiler_range",
-                                                             "hpu_op",
-                                                             "xpu_runtime",
-                                                             "xpu_driver",
-                                                             "collective_comm",
-                                                             "privateuse1_runtime",
-                                                             "privateuse1_driver",
-                                                             "xpu_scope_profiler",
-                                                             "xpu_sync",
-                                                             "hardware_counters",
-                                                             "async_cpu_op"};
+struct ActivityType {
+  std::string_view name;
+  bool by_default = false;  // recorded when a request names none
+  int since_minor = 0;      // of torch 2; where no one knows, the first that is known to have it
+  int last_minor = 0;       // 0: still there
+};
+constexpr std::array<ActivityType, 30> kActivityTypes = {{
+    {"cpu_op", true},
+    {"user_annotation", true},
+    {"gpu_user_annotation", true},
+    {"gpu_memcpy", true},
+    {"gpu_memset", true},
+    {"kernel", true},
+    {"external_correlation", true},
+    {"cuda_runtime", true},
+    {"cuda_driver", true, 1},
+    {"cpu_instant_event", true},
+    {"python_function", true},
+    {"overhead", true},
+    {"mtia_runtime", true, 3},
+    {"mtia_ccp_events", true, 3},
+    {"mtia_insight", true, 12},
+    {"cuda_sync", true, 3},
+    {"cuda_event", true, 12},
+    {"mtia_counters", true, 13},
+    {"glow_runtime"},
+    {"cuda_profiler_range"},
+    {"hpu_op"},
+    {"xpu_runtime", false, 3},
+    {"xpu_driver", false, 12},
+    {"collective_comm", false, 3},
+    {"mtia_workloadd", false, 3, 7},
+    {"privateuse1_runtime", false, 4},
+    {"privateuse1_driver", false, 4},
+    {"xpu_scope_profiler", false, 13},
+    {"xpu_sync", false, 14},
+    {"hardware_counters", false, 15},
+}};
+
+bool is_known(const ActivityType& type, const TorchFacts& torch) {
+  const int minor = torch_minor(torch);
+  if (minor == 0 && !torch.version.starts_with("2.0")) return true;  // not known: nobody can tell
+  return minor >= type.since_minor && (type.last_minor == 0 || minor <= type.last_minor);
+}
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -142,15 +158,11 @@ Status check_number(const TraceKey& key, std::string_view value) {
                                 key.least, key.most));
 }
 
-Status check_types(const TraceKey& key, std::string_view value) {
+Status check_types(const TraceKey& key, std::string_view value, const TorchFacts& torch) {
   for (const std::string_view piece : split(value, ',')) {
     const std::string name = lower(trim(piece));
     if (name.empty()) continue;
-    if (std::ranges::find(kActivityTypes, name) != kActivityTypes.end()) continue;
-    const std::string near =
-        nearest(name, std::vector<std::string>(kActivityTypes.begin(), kActivityTypes.end()));
-    return wrong(key, fmt::format("unknown activity type \"{}\"{}", clean_text(name, 60),
-                                  near.empty() ? "" : "; did you mean " + near + "?"));
+    if (auto ok = check_activity_type(name, torch); !ok) return wrong(key, ok.error().message);
   }
   return {};
 }
@@ -194,11 +206,36 @@ bool is_true(std::string_view value) {
   return word == "y" || word == "yes" || word == "t" || word == "true" || word == "1";
 }
 
+Status check_activity_type(std::string_view name, const TorchFacts& torch) {
+  std::vector<std::string> known;
+  for (const ActivityType& type : kActivityTypes) {
+    if (is_known(type, torch)) known.emplace_back(type.name);
+  }
+  if (std::ranges::find(known, name) != known.end()) return {};
+  const std::string near = nearest(name, known);
+  const auto* const other = std::ranges::find(kActivityTypes, name, &ActivityType::name);
+  const std::string library = torch.version.empty() ? "Kineto" : "torch " + torch.version;
+  return fail(ErrorKind::invalid,
+              fmt::format("{} \"{}\"{}; {} knows {}",
+                          other == kActivityTypes.end() ? "unknown activity type"
+                                                        : "this version knows no activity type",
+                          clean_text(name, 60), near.empty() ? "" : "; did you mean " + near + "?",
+                          clean_text(library, 40), fmt::join(known, ", ")));
+}
+
+std::vector<std::string> default_activity_types() {
+  std::vector<std::string> names;
+  for (const ActivityType& type : kActivityTypes) {
+    if (type.by_default) names.emplace_back(type.name);
+  }
+  return names;
+}
+
 Status check_trace_value(const TraceKey& key, std::string_view value, const TorchFacts& torch) {
   if (value.find_first_of("=#") != std::string_view::npos) {
     return wrong(key, "Kineto would cut or drop a value with '=' or '#'");
   }
-  if (clean_text(value, value.size() + 3) != value) {
+  if (!is_clean(value)) {
     return wrong(key, "the value holds control characters or is not UTF-8");
   }
   Status status;
@@ -210,7 +247,7 @@ Status check_trace_value(const TraceKey& key, std::string_view value, const Torc
       status = check_number(key, value);
       break;
     case Type::activity_types:
-      status = check_types(key, value);
+      status = check_types(key, value, torch);
       break;
     case Type::path:
       status = check_trace_path(value);
@@ -238,7 +275,7 @@ Status check_trace_path(std::string_view path) {
     return bad("holds '#': Kineto takes the rest for a comment");
   }
   if (path.find_first_of("\"'") != std::string_view::npos) return bad("holds a quote");
-  if (clean_text(path, path.size() + 3) != path) {
+  if (!is_clean(path)) {
     return bad("holds control characters or is not UTF-8");
   }
   if (trim(path) != path) return bad("begins or ends with a blank, which Kineto cuts off");
@@ -255,9 +292,8 @@ Status check_trace_path(std::string_view path) {
 }
 
 int torch_minor(const TorchFacts& torch) {
-  const std::vector<std::string_view> parts = split(torch.version, '.');
-  if (parts.size() < 2 || parts[0] != "2") return 0;
-  return parse_number<int>(parts[1]).value_or(0);
+  const auto version = torch_version(torch.version);
+  return version && version->major == 2 ? version->minor : 0;
 }
 
 }  // namespace dynolog

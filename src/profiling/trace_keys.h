@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "processes/process_facts.h"
@@ -32,12 +33,17 @@ struct TraceKey {
 [[nodiscard]] Status check_trace_value(const TraceKey& key, std::string_view value,
                                        const TorchFacts& torch);
 
+// One name of ACTIVITY_TYPES, in lower case: one that this version does not know makes Kineto drop
+// the whole request. The error names it, a near one, and those that are known.
+[[nodiscard]] Status check_activity_type(std::string_view name, const TorchFacts& torch);
+// What the newest version records when a request names none.
+[[nodiscard]] std::vector<std::string> default_activity_types();
+
 // As Kineto reads them: y, yes, t, true, 1.
 [[nodiscard]] bool is_true(std::string_view value);
 
 // A path that Kineto can be given as a value: nothing that its parser cuts or drops, no "..", and
-// no
-// ".json" but in the last part. The error says what is wrong with it.
+// no ".json" but in the last part. The error says what is wrong with it.
 [[nodiscard]] Status check_trace_path(std::string_view path);
 
 // The minor version of torch 2.N; 0 when it is not known.

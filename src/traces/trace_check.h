@@ -1,14 +1,14 @@
-// Streams a Kineto trace file once: is it whole, whose is it, what is in it. Bounded memory
-// whatever the file's size: parsing is iterative, and one string or a nesting without end is
-// refused.
+// Streams a Kineto trace file once, plain or gzip: is it whole, whose is it, what is in it, where
+// did the time go. Bounded memory whatever the file's size: parsing is iterative, one string or a
+// nesting without end is refused, and figures that would need more become estimates and say so.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
 
 #include "base/error.h"
+#include "traces/trace_summary.h"
 
 namespace dynolog {
 
@@ -18,18 +18,10 @@ inline constexpr std::size_t kMaxTraceString = 14U
                                                << 20U;  // any string up to this size is passed over
 inline constexpr std::size_t kMaxTraceDepth = 512;
 
-struct TraceSummary {
-  bool whole = false;   // the top-level object is closed and nothing follows
-  std::string problem;  // where and why it is not
-  std::uint64_t bytes = 0;
-  std::uint64_t events = 0;  // elements of "traceEvents"
-  std::string trace_id;      // top-level "trace_id", "" when absent; cleaned, at most 256 bytes
-  std::string host_name;     // the same
-};
-
 // Reads `fd` from its current position to the end. An error only when it cannot be read; a broken
-// file is a summary with whole = false. `meanwhile` is called now and then (each 16 MiB), so that
-// the caller of a long check can see to other things; it may be empty.
+// file is a summary with whole = false, and with the figures of what could be read. `meanwhile` is
+// called now and then (each 16 MiB), so that the caller of a long check can see to other things; it
+// may be empty.
 [[nodiscard]] Result<TraceSummary> summarise_trace(int fd, std::function<void()> meanwhile = {});
 
 }  // namespace dynolog

@@ -11,25 +11,12 @@
 
 #include "base/file.h"
 #include "base/unique_fd.h"
+#include "traces/made_trace_test.h"
 
 namespace dynolog {
 namespace {
 
 using ::testing::HasSubstr;
-
-UniqueFd file_of(std::string_view text) {
-  UniqueFd fd(::memfd_create("trace", MFD_CLOEXEC));
-  EXPECT_TRUE(write_all(fd.get(), text).has_value());
-  EXPECT_EQ(::lseek(fd.get(), 0, SEEK_SET), 0);
-  return fd;
-}
-
-TraceSummary summary_of(std::string_view text) {
-  const UniqueFd fd = file_of(text);
-  auto summary = summarise_trace(fd.get());
-  EXPECT_TRUE(summary.has_value());
-  return summary.value_or(TraceSummary{});
-}
 
 constexpr std::string_view kTrace = R"({
   "schemaVersion": 1, "trace_id": "12345678901234567890", "host_name": "node7",
@@ -68,6 +55,19 @@ TEST(SummariseTrace, CutAnywhereIsNotWhole) {
     EXPECT_EQ(summary.bytes, size);
   }
   EXPECT_THAT(summary_of(kTrace.substr(0, last)).problem, HasSubstr("cut off"));
+}
+
+TEST(SummariseTrace, CutAtEveryTenthOfARealFile) {
+  for (const char* name : {"pytorch-2.13-on-demand-cpu.json", "gpu-by-hand.json"}) {
+    const std::string text = fixture(name);
+    for (std::size_t tenth = 1; tenth < 10; ++tenth) {
+      const TraceSummary summary = summary_of(text.substr(0, text.size() * tenth / 10));
+      EXPECT_FALSE(summary.whole) << tenth;
+      EXPECT_THAT(summary.problem, HasSubstr("cut off")) << tenth;
+      EXPECT_FALSE(summary.closing_brace.has_value());
+    }
+    EXPECT_GT(summary_of(text.substr(0, text.size() / 2)).events, 10U);
+  }
 }
 
 TEST(SummariseTrace, EmptyFile) {
