@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "config/layers.h"
 #include "config/values.h"
 
@@ -61,7 +62,50 @@ std::vector<std::string> warnings_of(const ByName& merged) {
   return sentences;
 }
 
+// What the page of metrics needs together.
+Status check_page(const PrometheusSinkOptions& page) {
+  if (page.tls_certificate.empty() != page.tls_key.empty()) {
+    return fail(ErrorKind::invalid,
+                "--prometheus_tls_cert and --prometheus_tls_key belong together: give both");
+  }
+  if (!page.tls_client_ca.empty() && page.tls_certificate.empty()) {
+    return fail(ErrorKind::invalid,
+                "--prometheus_tls_client_ca needs --prometheus_tls_cert and --prometheus_tls_key");
+  }
+  return {};
+}
+
+Status check_otlp(const OtlpSinkOptions& otlp) {
+  if (otlp.tls_certificate.empty() != otlp.tls_key.empty()) {
+    return fail(ErrorKind::invalid,
+                "--otlp_ssl_client_cert_path and --otlp_ssl_client_key_path belong together: give "
+                "both");
+  }
+  return {};
+}
+
+// What will not harm, and will not do what it looks like either.
+void warn_of_sinks(const MetricsOptions& metrics, std::vector<std::string>& warnings) {
+  if (!metrics.json.enabled && !metrics.json.file.empty()) {
+    warnings.emplace_back("--json_file has no effect without --use_JSON");
+  }
+  const OtlpSinkOptions& otlp = metrics.otlp;
+  const auto url = parse_http_url(otlp.endpoint);
+  if (!otlp.enabled || !url || url->tls) return;
+  if (!otlp.tls_ca.empty() || !otlp.tls_certificate.empty()) {
+    warnings.push_back(
+        fmt::format("--otlp_ssl_* has no effect: {} is not https://", otlp.endpoint));
+  }
+  if (!otlp.headers.empty() && !is_loopback_host(url->host)) {
+    warnings.push_back(
+        fmt::format("--otlp_headers travel in clear text to {}: a secret among them needs https://",
+                    otlp.endpoint));
+  }
+}
+
 Status check_together(const Options& options) {
+  if (auto good = check_otlp(options.metrics.otlp); !good) return good;
+  if (auto good = check_page(options.metrics.prometheus); !good) return good;
   if (options.rpc.auth != rpc::RpcAuth::none && !is_loopback(options.rpc.bind)) {
     return fail(ErrorKind::invalid,
                 fmt::format("--rpc_bind={} listens beyond loopback, where callers cannot be told "
@@ -95,8 +139,19 @@ Result<Applied> apply_layers(const std::vector<Layer>& layers) {
     return std::unexpected(std::move(good.error()));
   }
   applied.warnings = warnings_of(merged);
-  if (!applied.options.metrics.json && !applied.options.metrics.json_file.empty()) {
-    applied.warnings.emplace_back("--json_file has no effect without --use_JSON");
+  warn_of_sinks(applied.options.metrics, applied.warnings);
+  const CollectorOptions::Net& net = applied.options.metrics.collectors.net;
+  if (!net.by_prefix && net.prefixes != CollectorOptions{}.net.prefixes) {
+    applied.warnings.emplace_back(
+        "--allow_interface_prefixes has no effect without --filter_nic_interfaces");
+  }
+  const PrometheusSinkOptions& page = applied.options.metrics.prometheus;
+  const bool has_secret = !page.basic_auth_file.empty() || !page.token_file.empty();
+  if (page.enabled && has_secret && page.tls_certificate.empty() && !is_loopback(page.address)) {
+    applied.warnings.push_back(
+        fmt::format("--prometheus_address={}: passwords and tokens travel in clear text without "
+                    "--prometheus_tls_cert",
+                    page.address));
   }
   return applied;
 }

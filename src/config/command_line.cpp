@@ -122,12 +122,41 @@ Result<CommandLine::Action> action_of(const Layer& argv) {
   return chosen;
 }
 
+// Of the sources, the last that says anything.
+bool wants_otlp(const std::array<const Layer*, 3>& layers) {
+  bool wanted = false;
+  for (const Layer* layer : layers) {
+    if (const Assignment* said = last_of(*layer, "use_otlp"))
+      wanted = said->values.back() == "true";
+  }
+  return wanted;
+}
+
+bool is_otel_disabled(const std::map<std::string, std::string>& environment) {
+  const auto disabled = environment.find("OTEL_SDK_DISABLED");
+  return disabled != environment.end() && parse_bool(trim(disabled->second)) == true;
+}
+
+void disable_otlp(Applied& applied) {
+  if (!applied.options.metrics.otlp.enabled) return;
+  applied.options.metrics.otlp.enabled = false;
+  applied.warnings.emplace_back("--use_otlp has no effect: OTEL_SDK_DISABLED is true");
+}
+
 Status fill_options(CommandLine& line, Layer argv, const StandardFiles& standard) {
   auto flags = flagfile_layer(argv, standard);
   if (!flags) return std::unexpected(std::move(flags.error()));
   auto file = toml_layer(argv, *flags, standard);
   if (!file) return std::unexpected(std::move(file.error()));
-  auto applied = apply_layers({std::move(*file), std::move(*flags), std::move(argv)});
+  std::vector<Layer> layers;
+  if (wants_otlp({&*file, &*flags, &argv})) {
+    auto environment = read_environment(standard.environment);
+    if (!environment) return std::unexpected(std::move(environment.error()));
+    layers.push_back(std::move(*environment));
+  }
+  for (Layer* layer : {&*file, &*flags, &argv}) layers.push_back(std::move(*layer));
+  auto applied = apply_layers(layers);
+  if (applied && is_otel_disabled(standard.environment)) disable_otlp(*applied);
   if (!applied) return std::unexpected(std::move(applied.error()));
   line.options = std::move(applied->options);
   line.warnings = std::move(applied->warnings);
@@ -154,9 +183,11 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
       return line;
     case CommandLine::Action::worker:
       line.worker = last_of(*argv, "worker")->values.back();
-      if (line.worker != "procs" && line.worker != "files") {
-        return fail(ErrorKind::invalid, fmt::format("--worker={}: must be procs or files",
-                                                    clean_text(line.worker, 64)));
+      if (line.worker != "procs" && line.worker != "files" && line.worker != "mounts" &&
+          line.worker != "resolve") {
+        return fail(ErrorKind::invalid,
+                    fmt::format("--worker={}: must be procs, files, mounts or resolve",
+                                clean_text(line.worker, 64)));
       }
       return line;
     case CommandLine::Action::run:
@@ -175,6 +206,12 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
   standard.flagfile = "/etc/dynolog.gflags";
   standard.run_dir = "/run/dynolog";
   standard.system_mode = ::geteuid() == 0;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::size_t equals = text.find('=');
+    if (!text.starts_with("OTEL_") || equals == std::string_view::npos) continue;
+    standard.environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
   return parse_command_line(arguments, standard);
 }
 

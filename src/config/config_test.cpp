@@ -14,6 +14,7 @@
 #include "config/option_table.h"
 #include "config/options.h"
 #include "config/texts.h"
+#include "testing/source_tree.h"
 
 namespace dynolog {
 namespace {
@@ -86,12 +87,12 @@ TEST_F(ConfigTest, TakesEverySpellingOfGflags) {
   for (const Arguments& arguments :
        {Arguments{"--use_JSON"}, Arguments{"-use_JSON"}, Arguments{"--use-json"},
         Arguments{"--use_JSON=true"}, Arguments{"--use_JSON=1"}, Arguments{"--use_JSON=Yes"}}) {
-    EXPECT_TRUE(options(arguments).metrics.json) << ::testing::PrintToString(arguments);
+    EXPECT_TRUE(options(arguments).metrics.json.enabled) << ::testing::PrintToString(arguments);
   }
   for (const Arguments& arguments :
        {Arguments{"--use_JSON", "--nouse_JSON"}, Arguments{"--use_JSON", "--no-use-json"},
         Arguments{"--use_JSON", "--use_JSON=f"}}) {
-    EXPECT_FALSE(options(arguments).metrics.json) << ::testing::PrintToString(arguments);
+    EXPECT_FALSE(options(arguments).metrics.json.enabled) << ::testing::PrintToString(arguments);
   }
   EXPECT_EQ(options({"--port", "-1"}).rpc.port, -1);
 }
@@ -174,15 +175,152 @@ TEST_F(ConfigTest, ListeningBeyondLoopbackNeedsAuthNone) {
 }
 
 TEST_F(ConfigTest, FlagsOfLaterFeaturesAreAcceptedWithOneSentenceEach) {
-  const auto line = parse({"--use_prometheus", "--prometheus_port", "8080", "--enable_gpu_monitor",
-                           "--nouse_otlp", "--dcgm_fields=100,155"});
+  const auto line = parse({"--enable_perf_monitor", "--perf_monitor_reporting_interval_s", "60",
+                           "--enable_gpu_monitor", "--dcgm_fields=100,155"});
   ASSERT_TRUE(line);
   EXPECT_THAT(line->warnings,
               ::testing::UnorderedElementsAre(
-                  "--prometheus_port, --use_prometheus accepted, no effect: this version has no "
-                  "Prometheus exporter",
+                  "--enable_perf_monitor, --perf_monitor_reporting_interval_s accepted, no effect: "
+                  "this version has no CPU counters",
                   "--dcgm_fields, --enable_gpu_monitor accepted, no effect: this version has no "
                   "GPU monitoring"));
+}
+
+TEST_F(ConfigTest, TheRelay) {
+  const auto relay = [this](const std::vector<std::string>& arguments) {
+    return options(arguments).metrics.relay;
+  };
+  EXPECT_FALSE(relay({}).enabled);
+  EXPECT_EQ(relay({"--use_fbrelay"}).address, "127.0.0.1");
+  EXPECT_EQ(relay({"--use_fbrelay"}).port, 10'000);
+  EXPECT_EQ(relay({"--fbrelay_address=fd00::1", "--fbrelay_port", "5170"}).port, 5170);
+  EXPECT_EQ(relay({"--fbrelay_address=/run/relay.sock"}).address, "/run/relay.sock");
+  EXPECT_EQ(relay({"--fbrelay_interval_s=5"}).interval, std::chrono::seconds(5));
+  EXPECT_THAT(error({"--fbrelay_address="}), HasSubstr("must be a host's name or address"));
+  EXPECT_THAT(error({"--fbrelay_port=0"}), HasSubstr("1 to 65535"));
+  EXPECT_THAT(error({"--fbrelay_interval_s=0"}), HasSubstr("1 to 86400"));
+}
+
+TEST_F(ConfigTest, Otlp) {
+  const auto otlp = [this](const std::vector<std::string>& arguments) {
+    return options(arguments).metrics.otlp;
+  };
+  EXPECT_FALSE(otlp({}).enabled);
+  EXPECT_EQ(otlp({}).endpoint, "http://localhost:4318");
+  EXPECT_EQ(otlp({}).interval, std::chrono::seconds(15));
+  using Pair = std::pair<std::string, std::string>;
+  EXPECT_THAT(otlp({"--otlp_headers=a=b,X-Key=p%2Cq%25=="}).headers,
+              ElementsAre(Pair("a", "b"), Pair("X-Key", "p,q%==")));
+  EXPECT_THAT(otlp({"--otlp_resource_attributes=deployment.environment=prod"}).resource_attributes,
+              ElementsAre(Pair("deployment.environment", "prod")));
+  EXPECT_FALSE(otlp({"--otlp_compression=none"}).compress);
+  EXPECT_EQ(otlp({"--otlp_timeout_ms=7"}).timeout, std::chrono::milliseconds(7));
+  EXPECT_THAT(error({"--otlp_endpoint=node7:4318"}), HasSubstr("http:// or https://"));
+  EXPECT_THAT(error({"--otlp_endpoint=http://u:p@node7"}), HasSubstr("into a header"));
+  EXPECT_THAT(error({"--otlp_headers=a"}), HasSubstr("NAME=VALUE"));
+  EXPECT_THAT(error({"--otlp_headers=a b=c"}), HasSubstr("NAME=VALUE"));
+  EXPECT_THAT(error({"--otlp_headers=a=b%0D%0AHost: x"}), HasSubstr("control characters"));
+  EXPECT_THAT(error({"--otlp_headers=Content-Length=1"}), HasSubstr("NAME=VALUE"));
+  EXPECT_THAT(error({"--otlp_compression=zstd"}), HasSubstr("gzip or none"));
+  EXPECT_THAT(error({"--otlp_ssl_client_key_path=/k"}), HasSubstr("belong together"));
+  EXPECT_THAT(
+      parse({"--use_otlp", "--otlp_endpoint=http://far:4318", "--otlp_headers=a=b"})->warnings,
+      ElementsAre(HasSubstr("in clear text")));
+  EXPECT_THAT(parse({"--use_otlp", "--otlp_headers=a=b"})->warnings, ElementsAre());
+  EXPECT_THAT(parse({"--use_otlp", "--otlp_ssl_ca_cert_path=/c"})->warnings,
+              ElementsAre(HasSubstr("is not https://")));
+}
+
+TEST_F(ConfigTest, OpenTelemetrysEnvironment) {
+  StandardFiles standard;
+  const auto otlp = [&](const std::vector<std::string>& arguments) {
+    const auto line = parse_command_line(arguments, standard);
+    EXPECT_TRUE(line) << line.error().message;
+    return line ? line->options.metrics.otlp : OtlpSinkOptions{};
+  };
+  using Pair = std::pair<std::string, std::string>;
+  standard.environment = {{"OTEL_EXPORTER_OTLP_ENDPOINT", "https://all:1/base/"},
+                          {"OTEL_EXPORTER_OTLP_HEADERS", "key=a%20b, other=c"},
+                          {"OTEL_EXPORTER_OTLP_TIMEOUT", "1234"},
+                          {"OTEL_EXPORTER_OTLP_COMPRESSION", "none"},
+                          {"OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca"},
+                          {"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "/c"},
+                          {"OTEL_EXPORTER_OTLP_CLIENT_KEY", "/k"},
+                          {"OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"},
+                          {"OTEL_METRIC_EXPORT_INTERVAL", "2500"},
+                          {"OTEL_SERVICE_NAME", "cluster-hosts"},
+                          {"OTEL_RESOURCE_ATTRIBUTES", "deployment.environment=prod,host.name=n"},
+                          {"OTEL_TRACES_SAMPLER", "always_on"}};
+  OtlpSinkOptions read = otlp({"--use_otlp"});
+  EXPECT_EQ(read.endpoint, "https://all:1/base/v1/metrics");
+  EXPECT_THAT(read.headers, ElementsAre(Pair("key", "a b"), Pair("other", "c")));
+  EXPECT_EQ(read.timeout, std::chrono::milliseconds(1234));
+  EXPECT_FALSE(read.compress);
+  EXPECT_EQ(read.tls_ca + read.tls_certificate + read.tls_key, "/ca/c/k");
+  EXPECT_EQ(read.interval, std::chrono::seconds(3));
+  EXPECT_EQ(read.service_name, "cluster-hosts");
+  EXPECT_EQ(read.resource_attributes.size(), 2U);
+
+  EXPECT_EQ(otlp({}).endpoint, OtlpSinkOptions{}.endpoint) << "nobody asked for OTLP";
+  EXPECT_EQ(otlp({"--use_otlp", "--otlp_timeout_ms=5"}).timeout, std::chrono::milliseconds(5));
+
+  standard.environment["OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"] = "http://own:2/m";
+  standard.environment["OTEL_EXPORTER_OTLP_METRICS_HEADERS"] = "only=this";
+  read = otlp({"--use_otlp"});
+  EXPECT_EQ(read.endpoint, "http://own:2/m") << "as it is";
+  EXPECT_THAT(read.headers, ElementsAre(Pair("only", "this")));
+
+  const auto failure = [&] {
+    const auto line = parse_command_line({"--use_otlp"}, standard);
+    return line ? "" : line.error().message;
+  };
+  standard.environment["OTEL_EXPORTER_OTLP_METRICS_TIMEOUT"] = "soon";
+  EXPECT_THAT(failure(), StartsWith("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT = soon: must be a whole"));
+  standard.environment["OTEL_EXPORTER_OTLP_METRICS_TIMEOUT"] = "";
+  standard.environment["OTEL_EXPORTER_OTLP_PROTOCOL"] = "grpc";
+  EXPECT_THAT(failure(), HasSubstr("OTEL_EXPORTER_OTLP_PROTOCOL=grpc: only http/protobuf"));
+  standard.environment["OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"] = "http/protobuf";
+  EXPECT_EQ(failure(), "");
+  standard.environment["OTEL_METRIC_EXPORT_INTERVAL"] = "0";
+  EXPECT_THAT(failure(), HasSubstr("OTEL_METRIC_EXPORT_INTERVAL=0"));
+
+  standard.environment["OTEL_SDK_DISABLED"] = "True";
+  const auto disabled = parse_command_line({"--use_otlp"}, standard);
+  ASSERT_TRUE(disabled);
+  EXPECT_FALSE(disabled->options.metrics.otlp.enabled);
+  EXPECT_THAT(disabled->warnings, ElementsAre(HasSubstr("OTEL_SDK_DISABLED")));
+}
+
+TEST_F(ConfigTest, ThePageOfMetrics) {
+  const auto page = [this](const std::vector<std::string>& arguments) {
+    return options(arguments).metrics.prometheus;
+  };
+  EXPECT_TRUE(page({}).enabled);
+  EXPECT_EQ(page({}).port, 1779);
+  EXPECT_FALSE(page({"--nouse_prometheus"}).enabled);
+  EXPECT_EQ(page({"--use_prometheus", "--prometheus_port", "8080"}).port, 8080);
+  EXPECT_EQ(page({"--prometheus_address=0.0.0.0"}).address, "0.0.0.0");
+  EXPECT_EQ(page({"--prometheus_address=localhost"}).address, "");
+  const auto families = page({"--prometheus_families=node,own"}).families;
+  EXPECT_TRUE(families.node && !families.dcgm && families.own);
+  EXPECT_THAT(error({"--prometheus_families=nodes"}), HasSubstr("must be of node, dcgm and own"));
+  EXPECT_THAT(error({"--prometheus_families="}), HasSubstr("must name at least one"));
+  EXPECT_THAT(error({"--prometheus_address=example.org"}), HasSubstr("must be an IPv4 or IPv6"));
+  EXPECT_THAT(error({"--prometheus_tls_cert=/c"}), HasSubstr("belong together"));
+  EXPECT_THAT(error({"--prometheus_tls_client_ca=/c"}), HasSubstr("needs --prometheus_tls_cert"));
+  EXPECT_EQ(page({"--prometheus_tls_cert=/c", "--prometheus_tls_key=/k"}).tls_key, "/k");
+}
+
+TEST_F(ConfigTest, SecretsInClearTextArePointedOut) {
+  const auto warnings = [this](std::vector<std::string> arguments) {
+    arguments.emplace_back("--prometheus_token_file=/t");
+    return parse(arguments)->warnings;
+  };
+  EXPECT_THAT(warnings({"--prometheus_address=::"}), ElementsAre(HasSubstr("in clear text")));
+  EXPECT_THAT(warnings({}), ElementsAre());
+  EXPECT_THAT(
+      warnings({"--prometheus_address=::", "--prometheus_tls_cert=/c", "--prometheus_tls_key=/k"}),
+      ElementsAre());
 }
 
 TEST_F(ConfigTest, EveryFlagOfTheFieldIsKnown) {
@@ -210,6 +348,25 @@ TEST_F(ConfigTest, JsonFileAloneIsPointedOut) {
   EXPECT_THAT(line->warnings, ElementsAre("--json_file has no effect without --use_JSON"));
 }
 
+TEST_F(ConfigTest, PrefixesCountWithTheirFlagOnly) {
+  const auto alone = parse({"--allow_interface_prefixes=ib,eth"});
+  ASSERT_TRUE(alone);
+  EXPECT_THAT(
+      alone->warnings,
+      ElementsAre("--allow_interface_prefixes has no effect without --filter_nic_interfaces"));
+  const auto both = parse({"--filter_nic_interfaces", "--allow_interface_prefixes=ib,eth"});
+  ASSERT_TRUE(both);
+  EXPECT_TRUE(both->warnings.empty());
+  EXPECT_THAT(both->options.metrics.collectors.net.prefixes, ElementsAre("ib", "eth"));
+  EXPECT_TRUE(parse({"--filter_nic_interfaces"})->warnings.empty());
+}
+
+TEST_F(ConfigTest, AListOfCpusIsChecked) {
+  EXPECT_EQ(options({"--cpu_list=0-3,8"}).cpu_list, "0-3,8");
+  EXPECT_EQ(options({"--cpu_list="}).cpu_list, "");
+  EXPECT_THAT(error({"--cpu_list=3-1"}), HasSubstr("such as 0-3,8; '3-1' is none"));
+}
+
 TEST_F(ConfigTest, FlagfilesHaveCommentsBlanksAndNestedFiles) {
   const std::string inner = file("inner", "-log_level=debug\r\n");
   const std::string outer = file("outer",
@@ -218,8 +375,8 @@ TEST_F(ConfigTest, FlagfilesHaveCommentsBlanksAndNestedFiles) {
                                      inner + "\n--kineto_socket_dir=/a\n--kineto_socket_dir=/b");
   const Options read = options({"--flagfile=" + outer});
   EXPECT_EQ(read.rpc.port, 5);
-  EXPECT_TRUE(read.metrics.json);
-  EXPECT_EQ(read.metrics.json_file, "/tmp/a=b");
+  EXPECT_TRUE(read.metrics.json.enabled);
+  EXPECT_EQ(read.metrics.json.file, "/tmp/a=b");
   EXPECT_EQ(read.log_level, LogLevel::debug);
   EXPECT_THAT(read.kineto.socket_dirs, ElementsAre("/a", "/b"));
 }
@@ -252,16 +409,17 @@ kineto_socket_dir = [
   "/e",
 ]
 enable_ipc_monitor = false
-prometheus_port = 8080
+dcgm_reporting_interval_s = 5170
 )");
   const auto line = parse({"--config", toml});
   ASSERT_TRUE(line) << line.error().message;
   EXPECT_EQ(line->options.rpc.port, 5);
-  EXPECT_TRUE(line->options.metrics.json);
-  EXPECT_EQ(line->options.metrics.json_file, "/tmp/a#b!");
+  EXPECT_TRUE(line->options.metrics.json.enabled);
+  EXPECT_EQ(line->options.metrics.json.file, "/tmp/a#b!");
   EXPECT_THAT(line->options.kineto.socket_dirs, ElementsAre("/c#d", "/e"));
   EXPECT_EQ(line->options.kineto.abstract_endpoint, false);
-  EXPECT_THAT(line->warnings, ElementsAre(HasSubstr("--prometheus_port accepted, no effect")));
+  EXPECT_THAT(line->warnings,
+              ElementsAre(HasSubstr("--dcgm_reporting_interval_s accepted, no effect")));
 }
 
 TEST_F(ConfigTest, TomlErrorsNameFileLineAndKey) {
@@ -339,7 +497,7 @@ TEST_F(ConfigTest, ActionsAreToldApart) {
   EXPECT_TRUE(list->json);
   EXPECT_THAT(error({"--json"}), HasSubstr("--json goes with --list_metrics"));
   EXPECT_THAT(error({"--list_metrics", "--check_config"}), HasSubstr("choose one"));
-  EXPECT_EQ(error({"--worker=root"}), "--worker=root: must be procs or files");
+  EXPECT_EQ(error({"--worker=root"}), "--worker=root: must be procs, files, mounts or resolve");
   EXPECT_THAT(error({"--check_config", "--port=x"}), HasSubstr("--port=x"));
 }
 
@@ -356,14 +514,41 @@ TEST_F(ConfigTest, PrintedConfigReadsBackTheSame) {
                                "--nokineto_realtime",
                                "--trace_staged_timeout_s=9",
                                "--trace_write_timeout_s=8",
+                               "--trace_fetch_timeout_s=7",
+                               "--trace_store_mb=0",
+                               "--trace_store_hours=5",
                                "--norpc_loopback_identity",
                                "--norpc_loopback_root",
                                "--rpc_max_connections=7",
                                "--rpc_idle_timeout_s=6",
                                "--kernel_monitor_reporting_interval_s=5",
                                "--disabled_collectors=cpu",
+                               "--collector_interval=diskstats=5,netdev=2",
+                               "--disk_exclude=^(loop|ram)\\d+$",
+                               "--vmstat_fields=^oom_kill$",
+                               "--interrupts_per_cpu",
                                "--use_JSON",
                                "--json_file=/x",
+                               "--json_interval_s=7",
+                               "--json_file_max_bytes=0",
+                               "--json_file_keep=9",
+                               "--use_fbrelay",
+                               "--fbrelay_address=@relay",
+                               "--fbrelay_port=5",
+                               "--fbrelay_interval_s=6",
+                               "--use_otlp",
+                               "--otlp_endpoint=https://[::1]:4/x?y=1",
+                               "--otlp_interval_s=7",
+                               "--otlp_headers=a=b%2Cc%25%20\"d,e==",
+                               "--otlp_service_name=s",
+                               "--otlp_resource_attributes=k=v",
+                               "--otlp_compression=none",
+                               "--otlp_timeout_ms=8",
+                               "--otlp_max_queue_size=9",
+                               "--otlp_max_queue_bytes=10",
+                               "--otlp_ssl_ca_cert_path=/ca",
+                               "--otlp_ssl_client_cert_path=/c",
+                               "--otlp_ssl_client_key_path=/k",
                                "--log_level=error"}}) {
     const std::string printed = print_config(options(arguments));
     const std::string copy = print_config(options({"--config=" + file("copy.toml", printed)}));
@@ -379,8 +564,16 @@ TEST_F(ConfigTest, EachRowChangesItsOwnLineOnly) {
     if (row.kind == ValueKind::flag) return {shown == "true" ? "false" : "true"};
     if (row.kind == ValueKind::integer) return {"3"};
     if (row.name == "rpc_auth") return {"none"};
+    if (row.name == "cpu_list") return {"0-3,8"};
+    if (row.name == "collector_interval") return {"cpu=3"};
     if (row.name == "log_level") return {"error"};
-    if (row.name == "rpc_bind") return {"127.0.0.2"};
+    if (row.name == "rpc_bind" || row.name == "prometheus_address") return {"127.0.0.2"};
+    if (row.name == "prometheus_families") return {"own"};
+    if (row.name == "otlp_endpoint") return {"https://other"};
+    if (row.name == "otlp_compression") return {"none"};
+    if (row.name == "otlp_headers" || row.name == "otlp_resource_attributes") return {"a=b"};
+    if (row.name == "cgroup_slices") return {"machine.slice"};
+    if (row.name == "job_labels") return {"user"};
     return {"/other"};
   };
   for (const OptionRow& row : option_rows()) {
@@ -403,6 +596,41 @@ TEST_F(ConfigTest, HelpNamesEveryOptionWithinTheWidth) {
   EXPECT_THAT(help, HasSubstr("Examples:"));
   std::istringstream stream(help);
   for (std::string line; std::getline(stream, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
+TEST_F(ConfigTest, ControlGroupsAndLabelsOfJobs) {
+  const CollectorOptions collectors =
+      options({"--cgroup_slices=system.slice/sshd.service", "--job_labels=user",
+               "--textfile_directory=/texts", "--top_processes=0"})
+          .metrics.collectors;
+  EXPECT_THAT(collectors.cgroups.slices, testing::ElementsAre("system.slice/sshd.service"));
+  EXPECT_TRUE(collectors.jobs.user_label);
+  EXPECT_EQ(collectors.textfile.directory, "/texts");
+  EXPECT_EQ(collectors.top.processes, 0);
+  EXPECT_FALSE(options({}).metrics.collectors.jobs.user_label);
+  for (const char* slice : {"/system.slice", "../x", "a/../../x"}) {
+    EXPECT_THAT(error({std::string("--cgroup_slices=") + slice}), HasSubstr("cgroup_slices"));
+  }
+  EXPECT_THAT(error({"--job_labels=pid"}), HasSubstr("must be user"));
+  EXPECT_THAT(error({"--filesystem_types_exclude=("}), HasSubstr("no regular expression"));
+}
+
+TEST_F(ConfigTest, CollectorsAreFilteredAndReadAtOtherIntervals) {
+  const CollectorOptions collectors =
+      options({"--disk_exclude=^(loop|ram)\\d+$", "--netstat_fields=^Tcp_", "--interrupts_per_cpu",
+               "--collector_interval=diskstats=5,cpu=2"})
+          .metrics.collectors;
+  EXPECT_EQ(collectors.disk.devices.exclude, "^(loop|ram)\\d+$");
+  EXPECT_EQ(collectors.netstat.fields, "^Tcp_");
+  EXPECT_TRUE(collectors.interrupts.per_cpu);
+  EXPECT_EQ(collectors.intervals.size(), 2U);
+  EXPECT_EQ(collectors.intervals.at("diskstats"), std::chrono::seconds(5));
+  EXPECT_THAT(error({"--net_exclude=("}),
+              AllOf(HasSubstr("net_exclude"), HasSubstr("no regular expression")));
+  for (const char* bad : {"cpu", "cpu=0", "=5", "cpu=often", "cpu=86401"}) {
+    EXPECT_THAT(error({std::string("--collector_interval=") + bad}), HasSubstr("NAME=SECONDS"))
+        << bad;
+  }
 }
 
 // ./scripts/refresh-goldens writes what this compares.

@@ -2,6 +2,7 @@
 // yet.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,10 @@ inline constexpr std::size_t kMaxConfigFile = 256U << 10U;
 
 // Flat keys with the names of the flags.
 [[nodiscard]] Result<Layer> read_toml(std::string_view text, std::string_view path);
+
+// OpenTelemetry's variables, as assignments to options of the same meaning. Errors name the
+// variable: one that asks for what is not spoken here is not passed over.
+[[nodiscard]] Result<Layer> read_environment(const std::map<std::string, std::string>& variables);
 
 struct Applied {
   Options options;

@@ -1,6 +1,7 @@
 // The one table of options: it drives argv, the TOML file, --help, --print_config and the docs.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,8 @@
 namespace dynolog {
 
 enum class ValueKind { flag, integer, text, list };
+// When a changed value counts after SIGHUP. Every option has to say.
+enum class Reload : std::uint8_t { unsaid, at_once, next_start };
 using Values = std::vector<std::string>;
 
 struct OptionRow {
@@ -25,6 +28,7 @@ struct OptionRow {
   Status (*assign)(Options&, const Values&) = nullptr;
   // As a TOML literal; "" when it is not set and has no literal that says so.
   std::string (*show)(const Options&) = nullptr;
+  Reload reload = Reload::unsaid;
 };
 
 // A flag that deployments of existing daemons have, and that this version has no feature for.

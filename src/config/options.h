@@ -3,13 +3,16 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "collectors/options.h"
 #include "rpc/options.h"
+#include "sinks/options.h"
 
 namespace dynolog {
 
@@ -35,19 +38,29 @@ struct KinetoOptions {
 struct MetricsOptions {
   std::int64_t interval_s = 1;  // --kernel_monitor_reporting_interval_s
   std::vector<std::string> disabled_collectors;
-  bool json = false;      // --use_JSON
-  std::string json_file;  // "": stdout
+  CollectorOptions collectors;
+  JsonSinkOptions json;
+  RelaySinkOptions relay;
+  OtlpSinkOptions otlp;
+  PrometheusSinkOptions prometheus{.enabled = true};
+  HistoryOptions history{.enabled = true};
 };
 
 struct SessionOptions {
   std::int64_t staged_timeout_s = 30;
   std::int64_t write_timeout_s = 600;
+  std::int64_t fetch_timeout_s = 60;
+  std::int64_t store_mb = 2048;  // of all tenants; 0: the daemon keeps no traces
+  std::int64_t store_hours = 72;
 };
 
 struct Options {
   std::string run_dir;    // sockets, journal; "": by mode
   std::string state_dir;  // what outlives a reboot; "": by mode
+  std::string cpu_list;   // CPUs that the daemon and its workers run on, "0-3,8"; "": all
   LogLevel log_level = LogLevel::info;
+  std::string log_file;     // "": stderr
+  bool core_dumps = false;  // they hold what jobs and users told the daemon
   RpcOptions rpc;
   KinetoOptions kineto;
   MetricsOptions metrics;
@@ -58,7 +71,7 @@ struct CommandLine {
   enum class Action { run, worker, check_config, print_config, list_metrics, help, version };
   Action action = Action::run;
   Options options;
-  std::string worker;                 // with Action::worker: "procs" | "files"
+  std::string worker;                 // with Action::worker: "procs" | "files" | "mounts"
   std::string text;                   // with help: what to print
   bool json = false;                  // with list_metrics
   std::vector<std::string> warnings;  // accepted but without effect, one sentence each
@@ -66,8 +79,8 @@ struct CommandLine {
 
 // `arguments` without argv[0]. Takes gflags spellings (--flag, --noflag, --flag=value, --flag
 // value, one dash, --flagfile=FILE) and --config=FILE (TOML, same names). argv wins over flagfile
-// over TOML. An unknown option is an error with the nearest one suggested; a bad value names
-// option, value, and what is allowed; a bad file names its line.
+// over TOML over OTEL_* of the environment. An unknown option is an error with the nearest one
+// suggested; a bad value names option, value, and what is allowed; a bad file names its line.
 [[nodiscard]] Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments);
 
 // Where a system's daemon keeps its options; tests give their own.
@@ -76,6 +89,7 @@ struct StandardFiles {
   std::string flagfile;  // read when it exists and --flagfile is not given
   std::string run_dir;   // a daemon with another --run_dir is not the system's
   bool system_mode = false;
+  std::map<std::string, std::string> environment{};  // of OTEL_*, which --use_otlp follows
 };
 [[nodiscard]] Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments,
                                                      const StandardFiles& standard);

@@ -56,11 +56,36 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   return lines;
 }
 
+constexpr std::size_t kMaxShownDefault = 64;
+
 // Defaults that a literal says; one that the mode decides is told in the help itself.
 std::string default_of(const OptionRow& row) {
   if (row.show == nullptr) return {};
   const std::string literal = row.show(Options{});
+  if (literal.size() > kMaxShownDefault) return "see --print_config";
   return literal == "\"\"" || literal == "[]" ? std::string() : literal;
+}
+
+std::string_view counts(const OptionRow& row) {
+  switch (row.reload) {
+    case Reload::at_once:
+      return "at a reload";
+    case Reload::next_start:
+      return "at a restart";
+    case Reload::unsaid:
+      break;
+  }
+  return "";
+}
+
+// In a table's cell: a bar would end it.
+std::string code_cell(std::string_view literal) {
+  std::string cell = "`";
+  for (const char letter : literal) {
+    if (letter == '|') cell += '\\';
+    cell += letter;
+  }
+  return cell + "`";
 }
 
 std::string help_of(const OptionRow& row) {
@@ -102,12 +127,15 @@ std::string options_markdown() {
   for (const OptionRow& row : option_rows()) {
     if (row.group != group) {
       group = row.group;
-      text += fmt::format("\n### {}\n\n| option | default | what it does |\n| --- | --- | --- |\n",
-                          group);
+      text += fmt::format(
+          "\n### {}\n\n| option | default | a change counts | what it does |\n"
+          "| --- | --- | --- | --- |\n",
+          group);
     }
     const std::string literal = default_of(row);
-    text += fmt::format("| `{}` | {} | {} |\n", spelled(row),
-                        literal.empty() ? std::string() : fmt::format("`{}`", literal), row.help);
+    text +=
+        fmt::format("| `{}` | {} | {} | {} |\n", spelled(row),
+                    literal.empty() ? std::string() : code_cell(literal), counts(row), row.help);
   }
   text += "\n### Flags of existing deployments\n\n";
   text += "Accepted so that an existing flag file works; each has no effect here yet.\n\n";

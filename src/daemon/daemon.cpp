@@ -2,36 +2,55 @@
 #include "daemon/daemon.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "collectors/all_collectors.h"
+#include "daemon/asked_of_loop.h"
 #include "daemon/caller_resolver.h"
 #include "daemon/counter_snapshot.h"
+#include "daemon/diagnosis_service.h"
+#include "daemon/history_service.h"
+#include "daemon/mount_watch.h"
+#include "daemon/own_directory.h"
 #include "daemon/process_registry.h"
+#include "daemon/reload.h"
 #include "daemon/run_directory.h"
+#include "daemon/service_report.h"
+#include "daemon/socket_keeper.h"
 #include "daemon/status_board.h"
 #include "daemon/torch_facts_reader.h"
 #include "daemon/trace_sessions.h"
+#include "daemon/trace_store.h"
 #include "daemon/users.h"
 #include "ipc/kineto_thread.h"
 #include "metrics/pipeline.h"
 #include "net/event_loop.h"
 #include "rpc/server.h"
 #include "sinks/all_sinks.h"
+#include "sinks/history/history.h"
+#include "workers/mounts_worker.h"
 #include "workers/procs_worker.h"
 
 namespace dynolog {
 namespace {
 
+constexpr std::size_t kMaxStatusLine = 1000;
 constexpr auto kEndpointPatience = std::chrono::seconds(1);
 // `dyno` waits 5 s by default, of which the planner may need 3.5 s.
 constexpr auto kFactsPatience = std::chrono::seconds(1);
@@ -48,47 +67,101 @@ std::size_t clients_that_fit() {
       limit.rlim_cur > kOthers + 2 * kLeast ? (limit.rlim_cur - kOthers) / 2 : kLeast);
 }
 
+std::string machine_id(const SystemRoot& root) {
+  const auto text = read_file(root.etc + "/machine-id", 4096);
+  return text ? clean_text(trim(*text), 64) : std::string();
+}
+
+WallTime boot_time(const Clock& clock) {
+  timespec since{};
+  ::clock_gettime(CLOCK_BOOTTIME, &since);
+  const auto up = std::chrono::seconds(since.tv_sec) + Nanoseconds(since.tv_nsec);
+  // Whole seconds: the same after the daemon's next start.
+  return std::chrono::floor<std::chrono::seconds>(clock.wall() - up);
+}
+
+ProcessTrace::Timeouts timeouts_of(const Options& options) {
+  return {.staged = std::chrono::seconds(options.sessions.staged_timeout_s),
+          .write = std::chrono::seconds(options.sessions.write_timeout_s)};
+}
+
+// Whether a changed option is one of collectors or sinks.
+bool is_of_pipeline(const OptionRow* row) {
+  constexpr std::array<std::string_view, 4> kOthers{"Places", "Tracing of PyTorch jobs",
+                                                    "Requests (RPC)", "Logging"};
+  return std::ranges::find(kOthers, row->group) == kOthers.end();
+}
+
 class WiredDaemon final : public Daemon {
  public:
   WiredDaemon(DaemonWorld world, Options options, RunDirectory run_directory)
       : world_(std::move(world)),
         options_(std::move(options)),
         run_directory_(std::move(run_directory)),
+        keeper_(world_.service, world_.log),
         users_(world_.root.etc + "/passwd"),
         procs_(ProcsWorker::make(loop_, world_.clock, world_.log, world_.executable)),
         unix_callers_(ProcsWorker::make(loop_, world_.clock, world_.log, world_.executable)),
         tcp_callers_(ProcsWorker::make(loop_, world_.clock, world_.log, world_.executable)),
+        mounts_(MountsWorker::make(loop_, world_.clock, world_.log, world_.executable)),
         torch_(TorchFactsReader::make(loop_, world_.log, world_.executable)),
         resolver_(*unix_callers_, *tcp_callers_),
         status_({.clock = world_.clock,
                  .log = world_.log,
                  .root = world_.root,
                  .fixed = fixed_status(),
-                 .fill = [this](rpc::StatusReply& reply) { fill_status(reply); }}),
-        registry_(registry_world()) {}
+                 .fill = [this](rpc::StatusReply& reply) { fill_status(reply); },
+                 .changed = [this] { report_.changed(); }}),
+        mount_watch_(world_.log,
+                     [this](const std::string& state, const std::string& reason) {
+                       status_.set("mounts", state, reason);
+                     }),
+        report_(report_world()),
+        registry_(registry_world()),
+        reload_(
+            {.log = world_.log,
+             .read = [this] { return world_.reload(); },
+             .take_up = [this](const Options& before, const Options& after,
+                               const auto& changes) { return take_up(before, after, changes); }},
+            options_) {}
 
   ~WiredDaemon() override {
     // The threads first: nothing may post into parts that are going.
     kineto_.reset();
     pipeline_.reset();
+    history_.reset();
   }
 
   Status begin() {
-    if (auto started = start_pipeline(); !started) return started;
+    use_log_file(options_.log_file);
+    if (!options_.cpu_list.empty()) {
+      status_.set("cpu-list", "ok", "runs on CPUs " + options_.cpu_list);
+    }
+    start_history();
+    if (auto started = start_pipeline(options_); !started) return started;
     if (auto started = start_kineto(); !started) return started;
+    open_store();
     sessions_.emplace(TraceSessions::World{
         .loop = loop_,
         .clock = world_.clock,
         .log = world_.log,
-        .executable = world_.executable,
+        .start_worker =
+            [this](std::vector<FilesIdentity> identities, FilesWorker::OnEvent on_event,
+                   std::function<void(std::string)> on_end) {
+              return FilesWorker::start(loop_, world_.log, world_.executable, std::move(identities),
+                                        std::move(on_event), std::move(on_end));
+            },
+        .host = world_.host,
         .root = world_.root,
         .registry = registry_,
         .kineto = *kineto_,
         .journal_directory = run_directory_.journal(),
-        .timeouts = {.staged = std::chrono::seconds(options_.sessions.staged_timeout_s),
-                     .write = std::chrono::seconds(options_.sessions.write_timeout_s)},
+        .store = store_.get(),
+        .timeouts = timeouts_of(options_),
+        .fetch_patience = std::chrono::seconds(options_.sessions.fetch_timeout_s),
         .publish = [this](Event event) { publish(std::move(event)); }});
     sessions_->restore_journal();
+    make_diagnosis();
     start_rpc();
     return {};
   }
@@ -97,6 +170,8 @@ class WiredDaemon final : public Daemon {
     const Watch terminate = loop_.on_signal(SIGTERM, [this] { stop("SIGTERM"); });
     const Watch interrupt = loop_.on_signal(SIGINT, [this] { stop("SIGINT"); });
     const Watch hang_up = loop_.on_signal(SIGHUP, [this] { reload(); });
+    // After what the Kineto thread has said of its endpoints: their sockets are in keeping by then.
+    loop_.post([this] { report_.ready(); });
     world_.log.info("dynolog {} runs ({} mode, run directory {})", world_.version, mode(),
                     run_directory_.path());
     loop_.run();
@@ -125,6 +200,7 @@ class WiredDaemon final : public Daemon {
             .users = users_,
             .run_directory = run_directory_,
             .publish = [this](Event event) { publish(std::move(event)); },
+            .user_directories = [this] { return options_.kineto.user_directories; },
             .add_socket_directory =
                 [this](std::string directory, std::function<void(Status)> done) {
                   add_socket_directory(std::move(directory), std::move(done));
@@ -135,24 +211,206 @@ class WiredDaemon final : public Daemon {
             .patience = kFactsPatience};
   }
 
-  Status start_pipeline() {
-    auto collectors = make_collectors(
-        {.root = world_.root,
-         .read_counters = [this](const CounterVisitor& visit) { counters_.visit(visit); }},
-        options_.metrics.disabled_collectors);
+  [[nodiscard]] static Nanoseconds slowest_source(const Options& options) {
+    std::chrono::seconds slowest(
+        std::max<std::int64_t>(options.metrics.interval_s, least_period(Tier::slow).count()));
+    for (const auto& [name, period] : options.metrics.collectors.intervals) {
+      slowest = std::max(slowest, period);
+    }
+    return slowest;
+  }
+
+  [[nodiscard]] ServiceReport::World report_world() {
+    return {
+        .loop = loop_,
+        .clock = world_.clock,
+        .log = world_.log,
+        .manager = world_.service,
+        .line = [this] { return line(); },
+        .threads = {{"kineto", [this] { return kineto_->alive(); }},
+                    {"metrics", [this] { return pipeline_ == nullptr || pipeline_->alive(); }}}};
+  }
+
+  // For `systemctl status`.
+  [[nodiscard]] std::string line() const {
+    const std::size_t processes = registry_.table().size();
+    const std::size_t sessions = sessions_->active();
+    std::string text = fmt::format("{} process{}, {} trace session{}", processes,
+                                   processes == 1 ? "" : "es", sessions, sessions == 1 ? "" : "s");
+    if (const auto names = status_.degraded(); !names.empty()) {
+      text += fmt::format("; degraded: {}", fmt::join(names, ", "));
+    }
+    return clean_text(text, kMaxStatusLine);
+  }
+
+  [[nodiscard]] SinkWorld sink_world(const Options& options) {
+    return {.clock = world_.clock,
+            .log = world_.log,
+            .catalogue = metric_catalogue(),
+            .version = world_.version,
+            .host = world_.host,
+            .host_id = machine_id(world_.root),
+            .executable = world_.executable,
+            .boot = boot_time(world_.clock),
+            .started = world_.clock.wall(),
+            .interval = std::chrono::seconds(options.metrics.interval_s),
+            .slowest = slowest_source(options),
+            .report =
+                [this](const std::string& feature, const std::string& state,
+                       const std::string& reason) {
+                  status_.set(feature, state, reason);
+                  sink_features_.insert(feature);
+                },
+            .history = history_.get()};
+  }
+
+  [[nodiscard]] const std::string& state_directory() const {
+    return options_.state_dir.empty() ? world_.state_dir : options_.state_dir;
+  }
+
+  // Where it can be kept; an error is a sentence on why only memory is left.
+  [[nodiscard]] Result<std::string> history_directory() const {
+    std::string directory = options_.metrics.history.directory;
+    if (directory.empty()) {
+      if (state_directory().empty()) {
+        return fail(ErrorKind::unavailable,
+                    "neither XDG_STATE_HOME nor HOME is set: give --state_dir or --history_dir");
+      }
+      if (auto own = open_own_directory(state_directory(), 0755, "--state_dir"); !own) {
+        return std::unexpected(std::move(own.error()));
+      }
+      directory = state_directory() + "/history";
+    }
+    if (auto own = open_own_directory(directory, 0755, "--history_dir"); !own) {
+      return std::unexpected(std::move(own.error()));
+    }
+    return directory;
+  }
+
+  void start_history() {
+    const HistoryOptions& wanted = options_.metrics.history;
+    if (!wanted.enabled) {
+      status_.set("history", "off", "by --nouse_history");
+      return;
+    }
+    auto directory = history_directory();
+    history_ = history::History::start(
+        {.clock = world_.clock,
+         .log = world_.log,
+         .catalogue = metric_catalogue(),
+         .directory = directory.value_or(""),
+         .memory_reason = directory ? "" : directory.error().message,
+         .bytes = static_cast<std::uint64_t>(wanted.mb) << 20U,
+         .memory_bytes = static_cast<std::uint64_t>(wanted.memory_mb) << 20U,
+         .interval = std::chrono::seconds(options_.metrics.interval_s),
+         .report = [this](const std::string& state, const std::string& reason) {
+           loop_.post([this, state, reason] { status_.set("history", state, reason); });
+         }});
+  }
+
+  [[nodiscard]] std::shared_ptr<AskedFileSystems> asked_file_systems(const Options& options) {
+    return std::make_shared<AskedOfLoop<std::vector<MountUsage>>>(
+        loop_, world_.clock,
+        [this, wanted = options.metrics.collectors.filesystem](
+            AskedOfLoop<std::vector<MountUsage>>::Done done) {
+          mounts_->file_systems(
+              wanted.mount_points, wanted.types,
+              [this, done = std::move(done)](Result<std::vector<MountUsage>> mounts) {
+                mount_watch_.look_at(mounts);
+                done(std::move(mounts));
+              });
+        });
+  }
+
+  [[nodiscard]] std::shared_ptr<AskedTextFiles> asked_text_files(const Options& options) {
+    const std::string& directory = options.metrics.collectors.textfile.directory;
+    if (directory.empty()) return nullptr;
+    return std::make_shared<AskedOfLoop<std::vector<TextFile>>>(
+        loop_, world_.clock, [this, directory](AskedOfLoop<std::vector<TextFile>>::Done done) {
+          mounts_->text_files(directory, std::move(done));
+        });
+  }
+
+  [[nodiscard]] std::shared_ptr<AskedRanks> asked_ranks(const Options& options) {
+    return std::make_shared<AskedOfLoop<std::vector<RankFacts>>>(
+        loop_, world_.clock,
+        [this, with_user = options.metrics.collectors.jobs.user_label](
+            const AskedOfLoop<std::vector<RankFacts>>::Done& done) {
+          std::vector<RankFacts> ranks = ranks_of(registry_.table().all());
+          if (with_user) {
+            for (RankFacts& rank : ranks) rank.user = registry_.user_name(rank.uid);
+          }
+          done(std::move(ranks));
+        });
+  }
+
+  [[nodiscard]] CollectorWorld collector_world(const Options& options) {
+    return {.root = world_.root,
+            .read_counters = [this](const CounterVisitor& visit) { counters_.visit(visit); },
+            .options = options.metrics.collectors,
+            .file_systems = asked_file_systems(options),
+            .text_files = asked_text_files(options),
+            .ranks = asked_ranks(options),
+            .somebody_looks = [this] { return somebody_looks(); }};
+  }
+
+  // At processes, within the last few seconds. From the pipeline's thread.
+  [[nodiscard]] bool somebody_looks() const {
+    constexpr auto kWhile = std::chrono::seconds(5);
+    const Nanoseconds at(looked_at_.load());
+    return at.count() != 0 && world_.clock.monotonic().time_since_epoch() - at < kWhile;
+  }
+
+  using Collectors = std::vector<std::unique_ptr<Collector>>;
+
+  [[nodiscard]] Result<Collectors> collectors_of(const Options& options) {
+    return make_collectors(collector_world(options), options.metrics.disabled_collectors);
+  }
+
+  Status start_pipeline(const Options& options) {
+    auto collectors = collectors_of(options);
     if (!collectors) return std::unexpected(std::move(collectors.error()));
+    return start_pipeline(options, std::move(*collectors));
+  }
+
+  Status start_pipeline(const Options& options, Collectors collectors) {
     SinkOptions sink_options;
-    sink_options.json.enabled = options_.metrics.json;
-    sink_options.json.file = options_.metrics.json_file;
-    auto sinks = make_sinks(sink_options);
+    sink_options.json = options.metrics.json;
+    sink_options.relay = options.metrics.relay;
+    sink_options.otlp = options.metrics.otlp;
+    sink_options.prometheus = options.metrics.prometheus;
+    const auto before = std::exchange(sink_features_, {});
+    auto sinks = make_sinks(sink_options, sink_world(options));
+    for (const std::string& feature : before) {
+      if (!sink_features_.contains(feature)) status_.forget(feature);
+    }
     if (!sinks) return std::unexpected(std::move(sinks.error()));
-    PipelineOptions options;
-    options.interval = std::chrono::seconds(options_.metrics.interval_s);
-    auto pipeline = Pipeline::start(options, std::move(*collectors), std::move(*sinks),
+    PipelineOptions pipeline_options;
+    pipeline_options.interval = std::chrono::seconds(options.metrics.interval_s);
+    pipeline_options.collector_periods = options.metrics.collectors.intervals;
+    auto pipeline = Pipeline::start(pipeline_options, std::move(collectors), std::move(*sinks),
                                     world_.clock, world_.log);
     if (!pipeline) return std::unexpected(std::move(pipeline.error()));
     pipeline_ = std::move(*pipeline);
     return {};
+  }
+
+  // The old one goes first: the new one's page and files are to be had. Where the new one cannot
+  // be, it is as it was.
+  Status replace_pipeline(const Options& before, const Options& after) {
+    auto collectors = collectors_of(after);  // their names are checked while all still runs
+    if (!collectors) return std::unexpected(std::move(collectors.error()));
+    pipeline_.reset();
+    auto started = start_pipeline(after, std::move(*collectors));
+    if (started) {
+      status_.forget("metrics");
+      return {};
+    }
+    if (const auto again = start_pipeline(before); !again) {
+      status_.set("metrics", "degraded",
+                  "nothing is measured since a reload that failed: " + again.error().message);
+    }
+    return started;
   }
 
   [[nodiscard]] bool wants_abstract_endpoint() {
@@ -188,11 +446,35 @@ class WiredDaemon final : public Daemon {
         options.directories.push_back(std::move(directory));
       }
     }
+    options.keep_sockets = keeper_.keeps();
+    std::vector<std::string> endpoints = options.directories;
+    if (options.abstract_endpoint) endpoints.emplace_back("abstract");
+    options.handed = keeper_.take_back(std::move(world_.stored), endpoints);
     auto kineto = KinetoThread::start(std::move(options), world_.root, world_.clock, world_.log,
                                       [this](KinetoEvent event) { take_over(std::move(event)); });
     if (!kineto) return std::unexpected(std::move(kineto.error()));
     kineto_ = std::move(*kineto);
     return {};
+  }
+
+  void make_diagnosis() {
+    std::vector<std::string> own_directories = {run_directory_.path()};
+    if (store_) {
+      own_directories.push_back(state_directory());
+    }
+    diagnosis_.emplace(DaemonDiagnosis::World{
+        .loop = loop_,
+        .clock = world_.clock,
+        .log = world_.log,
+        .root = world_.root,
+        .executable = world_.executable,
+        .processes = registry_.table(),
+        .torch = *torch_,
+        .system_mode = world_.system_mode,
+        .own_directories = std::move(own_directories),
+        .status = [this] { return status_.status(); },
+        .endpoints = [this] { return endpoint_problems_; },
+        .traced = [this](Pid pid) { return sessions_->state_of(pid).has_value(); }});
   }
 
   void start_rpc() {
@@ -205,42 +487,98 @@ class WiredDaemon final : public Daemon {
     options.loopback_root = options_.rpc.loopback_root;
     options.max_connections = static_cast<std::size_t>(options_.rpc.max_connections);
     options.idle_time = std::chrono::seconds(options_.rpc.idle_timeout_s);
-    rpc_ = rpc::Server::start(loop_, world_.log, options,
-                              {.status = status_, .processes = registry_, .traces = *sessions_},
-                              resolver_);
+    rpc_ = rpc::Server::start(
+        loop_, world_.log, options,
+        {.status = status_, .processes = registry_, .traces = *sessions_, .diagnosis = *diagnosis_},
+        metrics_, resolver_);
     for (const auto& listening : rpc_->listening()) {
       status_.set("rpc:" + listening.name, listening.up ? "ok" : "degraded", listening.problem);
     }
   }
 
+  // Without it everything else works: what nobody fetches then stays where it was written.
+  void open_store() {
+    constexpr std::uint64_t kTenants = 4;  // that may use all of their share
+    if (options_.sessions.store_mb == 0) {
+      status_.set("trace-store", "off", "by --trace_store_mb=0");
+      return;
+    }
+    if (state_directory().empty()) {
+      status_.set("trace-store", "off",
+                  "neither XDG_STATE_HOME nor HOME is set: give --state_dir, and traces that "
+                  "nobody fetches are kept there");
+      return;
+    }
+    const std::string& directory = state_directory();
+    const std::uint64_t bytes = static_cast<std::uint64_t>(options_.sessions.store_mb) << 20U;
+    const auto own = open_own_directory(directory, 0755, "--state_dir");
+    auto store = own ? TraceStore::open(directory + "/traces",
+                                        {.bytes = bytes,
+                                         .tenant_bytes = bytes / kTenants,
+                                         .tenant_traces = TraceStore::Limits{}.tenant_traces,
+                                         .age = std::chrono::hours(options_.sessions.store_hours)},
+                                        world_.log)
+                     : std::unexpected(own.error());
+    if (!store) {
+      status_.set("trace-store", "degraded",
+                  "traces that nobody fetches are not kept: " + store.error().message);
+      return;
+    }
+    store_ = std::move(*store);
+    status_.set("trace-store", "ok", "");
+  }
+
   void stop(std::string_view signal_name) {
     world_.log.info("{}: ends", signal_name);
+    report_.stopping();
     loop_.stop();
   }
 
-  // New socket directories are taken up at once; what else has changed is named.
   void reload() {
-    auto fresh = world_.reload();
-    if (!fresh) {
-      world_.log.error("SIGHUP: the configuration is not taken: {}", fresh.error().message);
-      return;
+    report_.reloading();
+    const ReloadReport report = reload_.run();
+    options_ = reload_.options();
+    status_.set("configuration", report.taken ? "ok" : "degraded", text_of(report));
+    report_.ready();
+  }
+
+  // The pipeline first: it alone can be refused.
+  Status take_up(const Options& before, const Options& after,
+                 const std::vector<const OptionRow*>& changes) {
+    if (std::ranges::any_of(changes, is_of_pipeline)) {
+      if (auto replaced = replace_pipeline(before, after); !replaced) return replaced;
     }
-    for (const std::string& directory : fresh->kineto.socket_dirs) {
-      const auto& known = options_.kineto.socket_dirs;
-      if (std::find(known.begin(), known.end(), directory) == known.end()) {
-        options_.kineto.socket_dirs.push_back(directory);
-        kineto_->add_directory(directory);
-      }
+    use_log_file(after.log_file);
+    world_.log.set_least(after.log_level);
+    take_up_directories(before.kineto.socket_dirs, after.kineto.socket_dirs);
+    if (store_) store_->set_age(std::chrono::hours(after.sessions.store_hours));
+    sessions_->set_timeouts(timeouts_of(after),
+                            std::chrono::seconds(after.sessions.fetch_timeout_s));
+    return {};
+  }
+
+  void take_up_directories(const std::vector<std::string>& before,
+                           const std::vector<std::string>& after) {
+    for (const std::string& directory : after) {
+      if (std::ranges::find(before, directory) == before.end()) kineto_->add_directory(directory);
     }
-    fresh->kineto.socket_dirs = options_.kineto.socket_dirs;
-    const bool same = print_config(*fresh) == print_config(options_);
-    world_.log.info("SIGHUP: configuration read anew{}",
-                    same ? ""
-                         : "; changes other than new socket directories count from the next "
-                           "start");
+    for (const std::string& directory : before) {
+      if (std::ranges::find(after, directory) == after.end()) kineto_->remove_directory(directory);
+    }
+  }
+
+  // Opened anew where it is the same: it may have been rotated.
+  void use_log_file(const std::string& file) {
+    const auto opened = world_.log.use_file(file);
+    if (!opened) {
+      status_.set("log", "degraded", opened.error().message + "; it goes where it went before");
+    } else {
+      status_.forget("log");
+    }
   }
 
   void publish(Event event) {
+    report_.changed();  // of sessions, above all
     if (pipeline_) pipeline_->publish(std::move(event));
   }
 
@@ -262,12 +600,13 @@ class WiredDaemon final : public Daemon {
     counters_.publish(kineto_->counters(), rpc_ ? rpc_->counters() : rpc::ServerCounters{});
   }
   void on(const KinetoPolled& polled) {
-    registry_.on_polled(polled);
+    if (registry_.on_polled(polled)) report_.changed();
     sessions_->on_polled(polled);
   }
   void on(const KinetoEnded& ended) {
     registry_.on_ended(ended);
     sessions_->on_ended(ended);
+    report_.changed();
   }
   void on(const KinetoHandedOver& event) { sessions_->on_handed_over(event); }
   void on(const KinetoReceipt& event) { sessions_->on_receipt(event); }
@@ -277,6 +616,12 @@ class WiredDaemon final : public Daemon {
     status_.set("kineto:realtime", event.realtime ? "ok" : "degraded", event.sentence);
   }
   void on(const KinetoEndpointState& event) {
+    keeper_.on_state(event);
+    if (event.removed) {
+      endpoint_problems_.erase(event.endpoint);
+      status_.forget("kineto:" + event.endpoint);
+      return;
+    }
     const std::string problem = event.up ? "" : event.problem;
     const auto [known, first] = endpoint_problems_.try_emplace(event.endpoint);
     // Users can have it looked at as often as they like: only news is shown.
@@ -335,17 +680,36 @@ class WiredDaemon final : public Daemon {
     kineto_->add_directory(std::move(directory));
   }
 
+  // How each collector and sink is.
+  void fill_stages(rpc::StatusReply& reply) {
+    const WallTime now = world_.clock.wall();
+    for (const StageState& state : pipeline_->states()) {
+      rpc::CollectorState& stage = reply.collectors.emplace_back();
+      stage.name = state.name;
+      stage.kind = state.kind;
+      stage.last_duration_s = state.last_duration_s;
+      stage.total_duration_s = state.total_duration_s;
+      stage.successes = state.successes;
+      stage.failures = state.failures;
+      stage.last_error = state.last_error;
+      stage.failing = state.failing;
+      stage.unavailable = state.unavailable;
+      if (state.last_success) {
+        const std::chrono::duration<double> age = now - *state.last_success;
+        stage.age_s = std::max(age.count(), 0.0);  // the clock may have been set
+      }
+      stage.period_s = static_cast<std::uint64_t>(state.period.count());
+      for (const std::uint64_t absent : state.absences) stage.absent += absent;
+      stage.queue_length = state.queue.length;
+      stage.dropped = state.queue.dropped;
+      stage.delivery_failures = state.queue.delivery_failures;
+    }
+  }
+
   void fill_status(rpc::StatusReply& reply) {
     reply.processes = registry_.table().size();
     reply.sessions = sessions_->active();
-    for (const auto& state : pipeline_->states()) {
-      reply.collectors.push_back({.name = state.name,
-                                  .kind = state.kind,
-                                  .last_duration_s = state.last_duration_s,
-                                  .successes = state.successes,
-                                  .failures = state.failures,
-                                  .last_error = state.last_error});
-    }
+    fill_stages(reply);
     counters_.publish(kineto_->counters(), rpc_->counters());
     counters_.visit([&reply](std::string_view name, std::uint64_t value) {
       reply.counters.emplace_back(name, value);
@@ -358,6 +722,7 @@ class WiredDaemon final : public Daemon {
   DaemonWorld world_;
   Options options_;
   RunDirectory run_directory_;
+  SocketKeeper keeper_;
   Users users_;
   CounterSnapshot counters_;
   EventLoop loop_;
@@ -366,18 +731,30 @@ class WiredDaemon final : public Daemon {
   // known. They start with the first caller.
   std::unique_ptr<ProcsWorker> unix_callers_;
   std::unique_ptr<ProcsWorker> tcp_callers_;
+  std::unique_ptr<MountsWorker> mounts_;
   std::unique_ptr<TorchFactsReader> torch_;
   ProcsCallerResolver resolver_;
   StatusBoard status_;
+  MountWatch mount_watch_;
+  std::unique_ptr<history::History> history_;  // its sink is the pipeline's
+  ServiceReport report_;
+  std::set<std::string> sink_features_;  // of the sinks that run
   std::unique_ptr<Pipeline> pipeline_;
   ProcessRegistry registry_;
+  ConfigurationReload reload_;
   std::map<std::string, std::string> endpoint_problems_;  // "" when it is up
   std::map<std::string, EndpointWaiters> endpoint_waiters_;
   std::map<std::string, Timer> endpoint_patience_;
   std::atomic<std::size_t> waiting_events_ = 0;
   std::atomic<std::uint64_t> dropped_polls_ = 0;
   std::unique_ptr<KinetoThread> kineto_;
+  std::unique_ptr<TraceStore> store_;
   std::optional<TraceSessions> sessions_;
+  std::optional<DaemonDiagnosis> diagnosis_;
+  std::atomic<Nanoseconds::rep> looked_at_ = 0;  // on the monotonic clock; 0: never
+  HistoryService metrics_{
+      loop_, world_.host, [this] { return history_.get(); },
+      [this] { looked_at_ = world_.clock.monotonic().time_since_epoch().count(); }};
   std::unique_ptr<rpc::Server> rpc_;
 };
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -11,22 +12,28 @@
 #include "base/log.h"
 #include "base/system_root.h"
 #include "config/options.h"
+#include "daemon/daemon_log.h"
+#include "net/service_manager.h"
 
 namespace dynolog {
 
 // What main() found out about the process it runs in.
 struct DaemonWorld {
   const Clock& clock;
-  Log& log;
+  DaemonLog& log;
+  ServiceManager& service;
+  // What the manager handed over at the start.
+  Result<std::vector<StoredDescriptor>> stored;
   SystemRoot root;
   Uid uid;                               // effective
   bool system_mode = false;              // root
   bool system_daemon_installed = false;  // then a user's daemon leaves the abstract name alone
   std::string xdg_runtime_dir;           // "" when unset
+  std::string state_dir;                 // where none is named; "": nowhere
   std::string version;
   std::string host;
-  std::string executable;                   // what workers are re-executed from
-  std::function<Result<Options>()> reload;  // reads the configuration anew, at SIGHUP
+  std::string executable;                       // what workers are re-executed from
+  std::function<Result<CommandLine>()> reload;  // reads the configuration anew, at SIGHUP
 };
 
 class Daemon {

@@ -2,21 +2,30 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/number.h"
 #include "base/version.h"
 #include "collectors/all_collectors.h"
 #include "config/options.h"
+#include "daemon/cpu_affinity.h"
 #include "daemon/daemon.h"
+#include "daemon/own_directory.h"
+#include "kernel/mounts.h"
 #include "net/child_process.h"
+#include "net/host_resolver.h"
+#include "net/service_manager.h"
 #include "workers/files_worker.h"
+#include "workers/mounts_worker.h"
 #include "workers/procs_worker.h"
 
 namespace {
@@ -37,26 +46,62 @@ std::string host_name() {
   return name;
 }
 
-// Thousands of clients have a descriptor each.
-void raise_descriptor_limit() {
+// Thousands of clients have a descriptor each. With too few the loop itself could not be made.
+Status raise_descriptor_limit() {
+  constexpr rlim_t kLeast = 256;
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return fail_errno(errno, "the limit on open files");
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_max >= kLeast) return {};
+  return fail(ErrorKind::exhausted,
+              fmt::format("only {} open files are allowed, and {} are needed at least: raise the "
+                          "limit (LimitNOFILE= of the unit, or `ulimit -n`)",
+                          limit.rlim_max, kLeast));
 }
 
 bool system_daemon_installed() {
   std::error_code ignored;
   for (const char* sign :
        {"/run/dynolog/dynolog.sock", "/etc/systemd/system/dynolog.service",
-        "/lib/systemd/system/dynolog.service", "/usr/lib/systemd/system/dynolog.service"}) {
+        "/lib/systemd/system/dynolog.service", "/usr/lib/systemd/system/dynolog.service",
+        "/usr/local/lib/systemd/system/dynolog.service"}) {
     if (std::filesystem::exists(sign, ignored)) return true;
   }
   return false;
 }
 
+ServiceEnvironment service_environment() {
+  return {.notify_socket = !environment_variable("NOTIFY_SOCKET").empty(),
+          .listen_fds = parse_number<int>(environment_variable("LISTEN_FDS")).value_or(0)};
+}
+
+// Without core dumps no other process of the same user may look into the memory either: it holds
+// what others told the daemon. A limit of 0 alone would not do: a core_pattern that is a program
+// gets the dump all the same.
+void allow_core_dumps(bool allowed) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_CORE, &limit) == 0) {
+    limit.rlim_cur = allowed ? limit.rlim_max : 0;
+    ::setrlimit(RLIMIT_CORE, &limit);
+  }
+  if (!allowed) ::prctl(PR_SET_DUMPABLE, 0);
+}
+
+// As the daemon was told: workers inherit its limit.
+bool daemon_allows_core_dumps() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_cur > 0;
+}
+
 int run_worker(const std::string& kind) {
+  allow_core_dumps(daemon_allows_core_dumps());
   if (kind == "procs") return run_procs_worker(kWorkerChannelFd, SystemRoot{});
+  if (kind == "resolve") return run_resolve_worker(kWorkerChannelFd);
+  if (kind == "mounts") {
+    return run_mounts_worker(kWorkerChannelFd, SystemRoot{}, read_mount_room,
+                             BoundedWork::Limits{});
+  }
   if (kind == "files") return run_files_worker(kWorkerChannelFd, SystemRoot{});
   fmt::print(stderr, "dynolog: no worker '{}'\n", kind);
   return kUsageError;
@@ -65,26 +110,41 @@ int run_worker(const std::string& kind) {
 int run_daemon(const CommandLine& command, const std::vector<std::string>& arguments) {
   // A reader of the log that has gone is no reason to end.
   ::signal(SIGPIPE, SIG_IGN);
-  const bool journal = !environment_variable("JOURNAL_STREAM").empty();
-  const auto log = make_stderr_log(command.options.log_level, journal);
+  allow_core_dumps(command.options.core_dumps);
+  // Before anything is opened: see ServiceManager::take_stored().
+  auto found = find_service_manager(service_environment());
+  const auto service = found ? std::move(*found) : no_service_manager();
+  auto stored = service->take_stored();
+  const bool journal = is_journal_stream(STDERR_FILENO, environment_variable("JOURNAL_STREAM"));
+  const auto log = std::make_unique<DaemonLog>(command.options.log_level, journal);
   for (const std::string& warning : command.warnings) log->warning("{}", warning);
+  if (!found) log->warning("{}", found.error().message);
   const SystemClock clock;
-  raise_descriptor_limit();
+  if (auto raised = raise_descriptor_limit(); !raised) {
+    log->error("cannot start: {}", raised.error().message);
+    return kStartError;
+  }
+  // Before the first thread: they and the workers inherit it.
+  if (auto kept = keep_to_cpus(command.options.cpu_list); !kept) {
+    log->error("cannot start: {}", kept.error().message);
+    return kStartError;
+  }
   DaemonWorld world{.clock = clock,
                     .log = *log,
+                    .service = *service,
+                    .stored = std::move(stored),
                     .root = {},
                     .uid = Uid{::geteuid()},
                     .system_mode = ::geteuid() == 0,
                     .system_daemon_installed = system_daemon_installed(),
                     .xdg_runtime_dir = environment_variable("XDG_RUNTIME_DIR"),
+                    .state_dir = default_state_directory(::geteuid() == 0, host_name(),
+                                                         environment_variable("XDG_STATE_HOME"),
+                                                         environment_variable("HOME")),
                     .version = kVersion,
                     .host = host_name(),
                     .executable = "/proc/self/exe",
-                    .reload = [arguments]() -> Result<Options> {
-                      auto parsed = parse_command_line(arguments);
-                      if (!parsed) return std::unexpected(std::move(parsed.error()));
-                      return std::move(parsed->options);
-                    }};
+                    .reload = [arguments] { return parse_command_line(arguments); }};
   auto daemon = Daemon::start(std::move(world), command.options);
   if (!daemon) {
     log->error("cannot start: {}", daemon.error().message);
@@ -100,6 +160,8 @@ int main(int argc, char** argv) {
   // Two arenas: the threads' garbage is small, and each arena costs resident memory.
   ::mallopt(M_ARENA_MAX, 2);
   ::umask(022);
+  // Where a loader of the tarball's runs it (docs/install.md), `ps` would show the loader's name.
+  ::prctl(PR_SET_NAME, "dynolog");
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto command = parse_command_line(arguments);
   if (!command) {

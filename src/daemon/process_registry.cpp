@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -88,39 +89,67 @@ bool ProcessRegistry::on_polled(const KinetoPolled& polled) {
                                       .claimed_pids = polled.claimed_pids,
                                       .time = polled.time,
                                       .wall = polled.wall});
-  if (result.first) read_facts(polled.key);
+  if (result.first) {
+    read_facts(polled.key);
+  } else if (result.known) {
+    read_again_if_due(polled.key, polled.time);
+  }
   return result.first;
 }
 
 void ProcessRegistry::on_ended(const KinetoEnded& ended) {
   if (!table_.remove(ended.key)) return;
+  read_at_.erase(ended.key);
   world_.log.info("process {} ended", ended.key.pid.value);
   settle(ended.key);
 }
 
 void ProcessRegistry::read_facts(const ProcessKey& key) {
   reading_.insert(key);
+  read_at_[key] = world_.clock.monotonic();
   world_.procs.facts(key,
                      [this, key](Result<ProcessFacts> facts) { on_facts(key, std::move(facts)); });
+}
+
+void ProcessRegistry::read_again_if_due(const ProcessKey& key, MonotonicTime now) {
+  constexpr Nanoseconds kSoonest = std::chrono::seconds(10);
+  constexpr Nanoseconds kLatest = std::chrono::minutes(10);
+  const ProcessEntry* entry = table_.find(key.pid);
+  const auto read_at = read_at_.find(key);
+  if (entry == nullptr || read_at == read_at_.end() || reading_.contains(key)) return;
+  const Nanoseconds wait =
+      std::clamp(Nanoseconds(read_at->second - entry->first_seen), kSoonest, kLatest);
+  if (now - read_at->second >= wait) read_facts(key);
 }
 
 void ProcessRegistry::on_facts(const ProcessKey& key, Result<ProcessFacts> facts) {
   const ProcessEntry* entry = table_.find(key.pid);
   if (entry == nullptr || entry->key != key) {
+    read_at_.erase(key);
     settle(key);
     return;
   }
+  const bool again = entry->facts.has_value();
   if (!facts) {
-    world_.log.warning("process {}: cannot read who it is: {}", key.pid.value,
-                       facts.error().message);
+    if (!again) {  // else what was known stays
+      world_.log.warning("process {}: cannot read who it is: {}", key.pid.value,
+                         facts.error().message);
+    }
     settle(key);
     return;
   }
-  const bool has_torch = !facts->torch_library.empty();
-  const ProcessFacts copy = *facts;
-  table_.set_facts(key, std::move(*facts));
-  world_.log.info("process {} registered: user {}, {}", key.pid.value, user_name(entry->uid),
-                  copy.command);
+  const ProcessFacts copy = again ? renewed(*entry->facts, std::move(*facts)) : std::move(*facts);
+  const bool has_torch = !copy.torch_library.empty();
+  const bool same_torch = again && entry->facts->torch_library == copy.torch_library;
+  table_.set_facts(key, copy);
+  if (!again) {
+    world_.log.info("process {} registered: user {}, {}", key.pid.value, user_name(entry->uid),
+                    copy.command);
+  }
+  if (same_torch && entry->torch) {
+    settle(key);
+    return;
+  }
   if (!has_torch) {
     table_.set_torch(key, {});
     settle(key);
@@ -184,13 +213,25 @@ void ProcessRegistry::when_known(const std::vector<ProcessKey>& keys, std::funct
   });
 }
 
+void ProcessRegistry::when_fresh(const std::vector<ProcessKey>& keys, Nanoseconds max_age,
+                                 std::function<void()> done) {
+  const MonotonicTime now = world_.clock.monotonic();
+  for (const ProcessKey& key : keys) {
+    const auto read_at = read_at_.find(key);
+    const bool old = read_at != read_at_.end() && now - read_at->second > max_age;
+    if (old && !reading_.contains(key)) read_facts(key);
+  }
+  when_known(keys, std::move(done));
+}
+
 std::optional<Uid> ProcessRegistry::find_user(const std::string& name_or_number) const {
   return world_.users.find(name_or_number);
 }
 
 std::string ProcessRegistry::user_name(Uid uid) const { return world_.users.name(uid); }
 
-rpc::ProcessRow ProcessRegistry::row(const ProcessEntry& entry, MonotonicTime now) const {
+rpc::ProcessRow ProcessRegistry::row(const ProcessEntry& entry, const Part& part,
+                                     MonotonicTime now) const {
   rpc::ProcessRow row;
   row.pid = entry.key.pid.value;
   row.uid = entry.uid.value;
@@ -204,6 +245,7 @@ rpc::ProcessRow ProcessRegistry::row(const ProcessEntry& entry, MonotonicTime no
   const auto tracing = world_.trace_state(entry.key.pid);
   row.state = tracing ? to_string(*tracing) : state_name(state_of(entry, now));
   row.at_risk = at_risk(entry).value_or("");
+  row.role = to_string(part.role);
   if (entry.torch) row.torch_version = entry.torch->version;
   if (!entry.facts) return row;
   const ProcessFacts& facts = *entry.facts;
@@ -217,8 +259,9 @@ rpc::ProcessRow ProcessRegistry::row(const ProcessEntry& entry, MonotonicTime no
   row.local_rank = facts.job.local_rank;
   row.world_size = facts.job.world_size;
   row.rank_source = rank_source_name(facts.job.rank_source);
-  row.launcher = facts.job.launcher;
+  row.launcher = facts.job.launcher || part.role == Role::launcher;
   row.holds_gpu = facts.holds_gpu;
+  row.gpus = facts.gpus;
   row.missing = facts.missing;
   return row;
 }
@@ -226,8 +269,12 @@ rpc::ProcessRow ProcessRegistry::row(const ProcessEntry& entry, MonotonicTime no
 rpc::ListProcessesReply ProcessRegistry::list(const Caller& caller) {
   rpc::ListProcessesReply reply;
   const MonotonicTime now = world_.clock.monotonic();
-  for (const ProcessEntry* entry : table_.all()) {
-    if (may_reach(caller, *entry)) reply.processes.push_back(row(*entry, now));
+  auto reachable = table_.all();
+  std::erase_if(reachable, [&](const ProcessEntry* entry) { return !may_reach(caller, *entry); });
+  const Parts parts = parts_of(reachable);
+  for (const ProcessEntry* entry : reachable) {
+    const auto part = parts.find(entry->key.pid);
+    reply.processes.push_back(row(*entry, part == parts.end() ? Part{} : part->second, now));
   }
   return reply;
 }
@@ -236,6 +283,12 @@ void ProcessRegistry::socket_directory(const Caller& caller,
                                        rpc::Done<rpc::SocketDirectoryReply> done) {
   if (auto allowed = may_have_directory(caller); !allowed) {
     done(std::unexpected(std::move(allowed.error())));
+    return;
+  }
+  if (!world_.user_directories()) {
+    done(fail(ErrorKind::unavailable,
+              "the daemon makes none, by --nokineto_user_directories; jobs call at its abstract "
+              "socket, if that is served (dyno status)"));
     return;
   }
   auto path = world_.run_directory.make_user_directory(caller.tenant.uid);

@@ -19,6 +19,7 @@
 #include "metrics/event.h"
 #include "net/event_loop.h"
 #include "processes/process_table.h"
+#include "processes/role.h"
 #include "profiling/process_trace.h"
 #include "rpc/services.h"
 #include "workers/procs_worker.h"
@@ -38,6 +39,8 @@ class ProcessRegistry final : public rpc::ProcessService {
     const Users& users;
     const RunDirectory& run_directory;
     std::function<void(Event)> publish;
+    // Whether users get directories of their own.
+    std::function<bool()> user_directories;
     // Calls back once the daemon listens there, or cannot.
     std::function<void(std::string directory, std::function<void(Status)>)> add_socket_directory;
     // The state of a trace under way, for `dyno ps`.
@@ -55,6 +58,10 @@ class ProcessRegistry final : public rpc::ProcessService {
   // Calls back once everything that will be known about these processes is known, or patience has
   // an end. At once when nothing is open.
   void when_known(const std::vector<ProcessKey>& keys, std::function<void()> done);
+  // The same, and what was read longer than `max_age` ago is read again: a process registers before
+  // it opens its GPU or gives itself a title.
+  void when_fresh(const std::vector<ProcessKey>& keys, Nanoseconds max_age,
+                  std::function<void()> done);
   [[nodiscard]] std::optional<Uid> find_user(const std::string& name_or_number) const;
   [[nodiscard]] std::string user_name(Uid uid) const;
 
@@ -69,14 +76,18 @@ class ProcessRegistry final : public rpc::ProcessService {
   };
 
   void read_facts(const ProcessKey& key);
+  // Now and then, more seldom the longer it lives.
+  void read_again_if_due(const ProcessKey& key, MonotonicTime now);
   void on_facts(const ProcessKey& key, Result<ProcessFacts> facts);
   void on_torch(const ProcessKey& key, Result<TorchFacts> facts);
   void settle(const ProcessKey& key);
-  [[nodiscard]] rpc::ProcessRow row(const ProcessEntry& entry, MonotonicTime now) const;
+  [[nodiscard]] rpc::ProcessRow row(const ProcessEntry& entry, const Part& part,
+                                    MonotonicTime now) const;
 
   World world_;
   ProcessTable table_;
   std::set<ProcessKey> reading_;
+  std::map<ProcessKey, MonotonicTime> read_at_;  // of those in the table
   std::list<Waiter> waiters_;
   WallTime boot_;
 };

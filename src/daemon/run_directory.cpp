@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/number.h"
+#include "daemon/own_directory.h"
 #include "processes/identity.h"  // brings the parsers of /proc/<pid>
 
 namespace dynolog {
@@ -23,29 +24,6 @@ namespace {
 
 constexpr std::size_t kMaxStatus = 64U << 10U;
 constexpr char kSocketName[] = "dynolog";
-
-// The last component is opened without following a link, and must be ours alone to write.
-Result<UniqueFd> open_own_directory(const std::string& path, mode_t mode) {
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return fail_errno(errno, path);
-  UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!directory.valid()) return fail_errno(errno, path);
-  struct stat info{};
-  if (::fstat(directory.get(), &info) != 0) return fail_errno(errno, path);
-  if (info.st_uid != ::geteuid()) {
-    return fail(ErrorKind::denied, fmt::format("{} belongs to uid {}, not to the daemon's uid {}: "
-                                               "choose another with --run_dir",
-                                               path, info.st_uid, ::geteuid()));
-  }
-  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return fail(ErrorKind::denied,
-                fmt::format("{} may be written by others (mode {:o}): chmod go-w it, or choose "
-                            "another with --run_dir",
-                            path, info.st_mode & 07777U));
-  }
-  return directory;
-}
 
 // Whoever has a process; nothing where that cannot be told of all.
 Result<std::set<Uid>> users_with_processes(const SystemRoot& root) {
@@ -100,7 +78,7 @@ bool remove_unused(int users, const std::string& name, WallTime now) {
 
 Result<RunDirectory> RunDirectory::open(const std::string& path, bool system_mode,
                                         std::size_t max_user_directories) {
-  auto directory = open_own_directory(path, system_mode ? 0755 : 0700);
+  auto directory = open_own_directory(path, system_mode ? 0755 : 0700, "--run_dir");
   if (!directory) return std::unexpected(std::move(directory.error()));
   UniqueFd lock(
       ::openat(directory->get(), "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -15,6 +15,7 @@
 #include <fstream>
 
 #include "base/unique_fd.h"
+#include "daemon/own_directory.h"
 #include "daemon/users.h"
 
 namespace dynolog {
@@ -158,6 +159,13 @@ TEST(DefaultRunDirectory, DanglingXdgRuntimeDirFallsBackToTmp) {
   EXPECT_EQ(default_run_directory(false, Uid{1000}, "/nonexistent/user/1000"), "/tmp/dynolog-1000");
   EXPECT_EQ(default_run_directory(false, Uid{1000}, ""), "/tmp/dynolog-1000");
   EXPECT_EQ(default_run_directory(false, Uid{1000}, "/tmp"), "/tmp/dynolog");
+}
+
+TEST(DefaultStateDirectory, IsTheHostsOwnBelowAHome) {
+  EXPECT_EQ(default_state_directory(true, "h1", "/x", "/root"), "/var/lib/dynolog");
+  EXPECT_EQ(default_state_directory(false, "h1", "/x", "/home/a"), "/x/dynolog/h1");
+  EXPECT_EQ(default_state_directory(false, "h1", "", "/home/a"), "/home/a/.local/state/dynolog/h1");
+  EXPECT_EQ(default_state_directory(false, "h1", "relative", ""), "");
 }
 
 TEST(Users, NamesAndNumbersFromThePasswdFile) {

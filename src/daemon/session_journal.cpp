@@ -29,8 +29,8 @@ std::string SessionJournal::path_of(const SessionId& id) const {
   return directory_ + "/" + id.value + kSuffix;
 }
 
-void SessionJournal::write(const Session& session, MonotonicTime now, WallTime wall) {
-  const auto written = replace_file(path_of(session.id), journal_text({&session}, now, wall), 0600);
+void SessionJournal::write(const SessionId& id, const std::string& record) {
+  const auto written = replace_file(path_of(id), record, 0600);
   if (written) {
     if (std::exchange(failing_, false)) log_.info("the session journal is written again");
   } else if (!std::exchange(failing_, true)) {
@@ -43,8 +43,8 @@ void SessionJournal::write(const Session& session, MonotonicTime now, WallTime w
 
 void SessionJournal::remove(const SessionId& id) { ::unlink(path_of(id).c_str()); }
 
-std::vector<Session> SessionJournal::read(MonotonicTime now, WallTime wall) {
-  std::vector<Session> sessions;
+std::vector<SessionRecord> SessionJournal::read(MonotonicTime now, WallTime wall) {
+  std::vector<SessionRecord> sessions;
   std::error_code error;
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
@@ -52,15 +52,15 @@ std::vector<Session> SessionJournal::read(MonotonicTime now, WallTime wall) {
     const std::string path = entry.path();
     if (!path.ends_with(kSuffix)) continue;
     const auto text = read_file(path, kMaxFile);
-    auto read = text ? parse_journal(*text, now, wall) : std::unexpected(text.error());
-    const bool is_its_own = read && read->size() == 1 && path == path_of(read->front().id);
+    auto read = text ? parse_record(*text, now, wall) : std::unexpected(text.error());
+    const bool is_its_own = read && path == path_of(read->session.id);
     if (!is_its_own) {
       log_.warning("{} is no whole record of a session: passed over{}", path,
                    read ? "" : " (" + read.error().message + ")");
       ::unlink(path.c_str());
       continue;
     }
-    sessions.push_back(std::move(read->front()));
+    sessions.push_back(std::move(*read));
   }
   return sessions;
 }

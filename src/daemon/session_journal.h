@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "profiling/session.h"
+#include "daemon/session_record.h"
 
 namespace dynolog {
 
@@ -16,10 +16,10 @@ class SessionJournal {
   // `directory` is made where it is missing; it belongs to the daemon alone.
   SessionJournal(std::string directory, Log& log);
 
-  void write(const Session& session, MonotonicTime now, WallTime wall);
+  void write(const SessionId& id, const std::string& record);
   void remove(const SessionId& id);
   // Those of an earlier daemon. What is not whole is named in the log, removed, and passed over.
-  [[nodiscard]] std::vector<Session> read(MonotonicTime now, WallTime wall);
+  [[nodiscard]] std::vector<SessionRecord> read(MonotonicTime now, WallTime wall);
 
  private:
   [[nodiscard]] std::string path_of(const SessionId& id) const;

@@ -27,13 +27,13 @@ class SessionJournalTest : public ::testing::Test {
   }
   ~SessionJournalTest() override { std::filesystem::remove_all(parent_); }
 
-  static Session session(const std::string& id) {
-    Session made;
-    made.id = SessionId{id};
-    made.phase = SessionPhase::committed;
-    made.created = kWall;
-    made.owner.via = "unix";
-    return made;
+  static void write(SessionJournal& journal, const std::string& id) {
+    Session session;
+    session.id = SessionId{id};
+    session.phase = SessionPhase::committed;
+    session.created = kWall;
+    session.owner.via = "unix";
+    journal.write(session.id, record_text(session, {}, kNow, kWall));
   }
 
   std::string parent_;
@@ -42,8 +42,8 @@ class SessionJournalTest : public ::testing::Test {
 
 TEST_F(SessionJournalTest, ThereAndBackAndGone) {
   SessionJournal journal(parent_ + "/sessions", log_);
-  journal.write(session("aa"), kNow, kWall);
-  journal.write(session("bb"), kNow, kWall);
+  write(journal, "aa");
+  write(journal, "bb");
   struct stat info{};
   ASSERT_EQ(::stat((parent_ + "/sessions/aa.json").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777U, 0600U);
@@ -51,12 +51,12 @@ TEST_F(SessionJournalTest, ThereAndBackAndGone) {
   journal.remove(SessionId{"aa"});
   const auto left = journal.read(kNow, kWall);
   ASSERT_EQ(left.size(), 1U);
-  EXPECT_EQ(left.front().id.value, "bb");
+  EXPECT_EQ(left.front().session.id.value, "bb");
 }
 
 TEST_F(SessionJournalTest, ATornRecordCostsItselfOnly) {
   SessionJournal journal(parent_ + "/sessions", log_);
-  journal.write(session("aa"), kNow, kWall);
+  write(journal, "aa");
   std::ofstream(parent_ + "/sessions/torn.json") << "{\"dynolog_journal\": 1, \"sess";
   // A whole record under another's name is no record either.
   std::filesystem::copy_file(parent_ + "/sessions/aa.json", parent_ + "/sessions/cc.json");
@@ -66,8 +66,8 @@ TEST_F(SessionJournalTest, ATornRecordCostsItselfOnly) {
 
 TEST_F(SessionJournalTest, SaysOnceThatItCannotWrite) {
   SessionJournal journal(parent_ + "/no/such/place", log_);
-  journal.write(session("aa"), kNow, kWall);
-  journal.write(session("bb"), kNow, kWall);
+  write(journal, "aa");
+  write(journal, "bb");
   EXPECT_EQ(log_.lines, 1);
 }
 

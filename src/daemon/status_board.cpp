@@ -46,6 +46,21 @@ void StatusBoard::set(const std::string& feature, const std::string& state,
   known = {feature, state, reason};
   const std::string line = feature + ": " + state + (reason.empty() ? "" : ": " + reason);
   world_.log.write(state == "degraded" ? LogLevel::warning : LogLevel::info, line);
+  world_.changed();
+}
+
+void StatusBoard::forget(const std::string& feature) {
+  if (features_.erase(feature) == 0) return;
+  world_.log.info("{}: no longer", feature);
+  world_.changed();
+}
+
+std::vector<std::string> StatusBoard::degraded() const {
+  std::vector<std::string> names;
+  for (const auto& [name, feature] : features_) {
+    if (feature.state == "degraded") names.push_back(name);
+  }
+  return names;
 }
 
 rpc::StatusReply StatusBoard::status() {

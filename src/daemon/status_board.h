@@ -23,11 +23,16 @@ class StatusBoard final : public rpc::StatusService {
     rpc::StatusReply fixed;  // version, host, pid, mode, run_dir
     // Filled in anew for each question: processes, sessions, collectors, counters.
     std::function<void(rpc::StatusReply&)> fill;
+    std::function<void()> changed;  // a feature is new, another, or gone
   };
   explicit StatusBoard(World world);
 
   // One log line when the state or its reason is new. `state`: "ok", "degraded", "off".
   void set(const std::string& feature, const std::string& state, const std::string& reason);
+
+  // A feature that is no longer asked for.
+  void forget(const std::string& feature);
+  [[nodiscard]] std::vector<std::string> degraded() const;
 
   [[nodiscard]] rpc::StatusReply status() override;
   [[nodiscard]] std::string version() const override { return world_.fixed.version; }

@@ -1,4 +1,5 @@
-// Two rounds: every directory is looked at once; then those whose files would collide again.
+// Every directory is looked at once, and again where the file is placed anew for what was found;
+// then those whose files would collide.
 #include "daemon/trace_planner.h"
 
 #include <fmt/format.h>
@@ -14,35 +15,34 @@ namespace {
 
 // `dyno` waits 5 s for an answer by default.
 constexpr Nanoseconds kPatience = Milliseconds(3500);
-constexpr std::uint64_t kLittleRoom = 64ULL << 20U;
 
 std::string new_trace_id() {
   // Positive in a signed 64-bit integer, as clients that parse it as one expect.
   return std::to_string(random_u64() >> 1U);
 }
 
-std::string file_name(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
+const std::string& path_of(const TracePlace& place) {
+  return place.in_place ? place.file : place.target;
 }
 
-class TwoRoundPlanner final : public TracePlanner {
+class RoundsPlanner final : public TracePlanner {
  public:
-  TwoRoundPlanner(World world, std::vector<ProcessEntry> entries, Build build,
-                  std::function<void(Plan)> done)
+  RoundsPlanner(World world, std::vector<ProcessEntry> entries, PlaceWishes wishes, Build build,
+                std::function<void(Plan)> done)
       : world_(std::move(world)),
         entries_(std::move(entries)),
+        wishes_(std::move(wishes)),
         build_(std::move(build)),
         done_(std::move(done)) {}
 
   void begin() {
     plan_.items.resize(entries_.size());
-    directories_.resize(entries_.size());
+    namings_.resize(entries_.size());
+    claims_.resize(entries_.size());
     for (std::size_t i = 0; i < entries_.size(); ++i) begin_item(i);
     start_workers();
     patience_ = world_.loop.after(kPatience, [this] { give_up(); });
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      if (plan_.items[i].problem.empty()) prepare(i);
-    }
+    for (std::size_t i = 0; i < entries_.size(); ++i) prepare(i);
     begun_ = true;
     finish_if_ready();
   }
@@ -58,21 +58,44 @@ class TwoRoundPlanner final : public TracePlanner {
       return;
     }
     item.tenant = {entry.uid, entry.facts->container};
-    build_request(i, "");
+    namings_[i].trace_id = new_trace_id();
+    namings_[i].unique = random_hex64();
+    place(i, wishes_.bring == Bring::always ? PlaceKind::brought : PlaceKind::asked);
   }
 
-  void build_request(std::size_t i, std::string_view suffix) {
+  // Builds the request anew. False when it cannot be: the item has its problem then.
+  bool place(std::size_t i, PlaceKind kind) {
     PlanItem& item = plan_.items[i];
     const ProcessEntry& entry = entries_[i];
-    const TorchFacts torch = entry.torch.value_or(TorchFacts{});
-    auto request = build_(*entry.facts, torch, new_trace_id(), suffix);
+    namings_[i].kind = kind;
+    auto request = build_(*entry.facts, entry.torch.value_or(TorchFacts{}), namings_[i]);
     if (!request) {
       item.problem = request.error().message;
       item.problem_kind = request.error().kind;
-      return;
+      return false;
     }
     item.request = std::move(*request);
     item.notes = item.request.notes;
+    return true;
+  }
+
+  // Nobody but the process can look at its directory.
+  void leave_to_itself(std::size_t i, const std::string& why) {
+    PlanItem& item = plan_.items[i];
+    if (!item.problem.empty() || !item.files_unknown.empty()) return;
+    claims_[i].clear();
+    if (wishes_.bring == Bring::always) {
+      item.problem = fmt::format(
+          "the trace could not be fetched: nobody but the process can look at {} ({}); name a "
+          "path with --log-file",
+          item.request.place.file, why);
+      return;
+    }
+    if (!item.request.place.in_place && !place(i, PlaceKind::itself)) {
+      item.problem = fmt::format("{} ({})", item.problem, why);
+      return;
+    }
+    item.files_unknown = why;
   }
 
   void start_workers() {
@@ -81,12 +104,12 @@ class TwoRoundPlanner final : public TracePlanner {
       if (item.problem.empty()) identities[item.tenant].push_back({item.key, item.tenant.uid});
     }
     for (auto& [tenant, list] : identities) {
-      auto worker = FilesWorker::start(
-          world_.loop, world_.log, world_.executable, std::move(list),
+      auto worker = world_.start_worker(
+          std::move(list),
           [on_file = world_.on_file, who = tenant](FileEvent event) {
             on_file(who, std::move(event));
           },
-          [alive = std::weak_ptr<TwoRoundPlanner*>(self_), on_end = world_.on_worker_end,
+          [alive = std::weak_ptr<RoundsPlanner*>(self_), on_end = world_.on_worker_end,
            who = tenant](const std::string& why) {
             if (const auto planner = alive.lock()) {
               (*planner)->worker_ended(who, why);
@@ -104,50 +127,63 @@ class TwoRoundPlanner final : public TracePlanner {
 
   void prepare(std::size_t i) {
     PlanItem& item = plan_.items[i];
+    if (!item.problem.empty() || !item.files_unknown.empty()) return;
     const auto worker = plan_.workers.find(item.tenant);
-    if (worker == plan_.workers.end() || !item.files_unknown.empty()) return;
+    if (worker == plan_.workers.end()) return;
     open_.insert(i);
     worker->second->prepare(
-        item.key.pid, item.request.file,
-        [alive = std::weak_ptr<TwoRoundPlanner*>(self_), i](Result<PreparedDirectory> directory) {
+        item.key.pid, places_of(item.request.place, wishes_.may_make_directories()),
+        [alive = std::weak_ptr<RoundsPlanner*>(self_), i](Result<PreparedPlaces> prepared) {
           if (const auto planner = alive.lock()) {
-            (*planner)->on_prepared(i, std::move(directory));
+            (*planner)->on_prepared(i, std::move(prepared));
           }
         });
   }
 
-  void on_prepared(std::size_t i, Result<PreparedDirectory> directory) {
+  void on_prepared(std::size_t i, Result<PreparedPlaces> prepared) {
     if (open_.erase(i) == 0) return;
-    PlanItem& item = plan_.items[i];
-    if (!directory) {
-      item.files_unknown = directory.error().message;
-    } else if (!directory->usable) {
-      item.problem = directory->problem;
+    if (prepared) {
+      take(i, *prepared);
     } else {
-      directories_[i] = directory->directory_id + "/" + file_name(item.request.file);
-      if (directory->free_bytes < kLittleRoom) {
-        item.notes.push_back(
-            fmt::format("only {} MiB are free there", directory->free_bytes >> 20U));
-      }
-      if (directory->file_exists) {
-        item.notes.push_back("a file of that name is there and will be replaced");
-      }
+      leave_to_itself(i, prepared.error().message);
     }
     finish_if_ready();
   }
 
-  // Two processes with equal pids in their namespaces that see one directory.
+  void take(std::size_t i, const PreparedPlaces& prepared) {
+    PlanItem& item = plan_.items[i];
+    PlaceChoice choice = choose_place(wishes_, item.request.place, prepared);
+    switch (choice.verdict) {
+      case PlaceVerdict::good:
+        claims_[i] = claimed_file(item.request.place, prepared);
+        for (std::string& note : choice.notes) item.notes.push_back(std::move(note));
+        break;
+      case PlaceVerdict::bring:
+        if (!place(i, PlaceKind::brought)) break;
+        item.notes.push_back(std::move(choice.why));
+        prepare(i);
+        break;
+      case PlaceVerdict::by_itself:
+        leave_to_itself(i, choice.why);
+        break;
+      case PlaceVerdict::refused:
+        item.problem = std::move(choice.why);
+        break;
+    }
+  }
+
+  // Two processes with equal pids in their namespaces, or one rank, that see one directory.
   void separate_files() {
     std::set<std::string> taken;
     for (std::size_t i = 0; i < plan_.items.size(); ++i) {
       PlanItem& item = plan_.items[i];
-      if (!item.problem.empty() || directories_[i].empty()) continue;
-      if (taken.insert(directories_[i]).second) continue;
-      const std::string old_file = item.request.file;
-      build_request(i, fmt::format("host{}", item.key.pid.value));
-      if (!item.problem.empty()) continue;
-      if (item.request.file == old_file) {
-        item.problem = "would write the same file as another process of this request: " + old_file;
+      if (!item.problem.empty() || claims_[i].empty()) continue;
+      if (taken.insert(claims_[i]).second) continue;
+      const std::string old_path = path_of(item.request.place);
+      namings_[i].unique_suffix = fmt::format("host{}", item.key.pid.value);
+      if (!place(i, namings_[i].kind)) continue;
+      if (path_of(item.request.place) == old_path) {
+        item.problem = "would write the same file as another process of this request: " + old_path;
         continue;
       }
       prepare(i);
@@ -157,17 +193,16 @@ class TwoRoundPlanner final : public TracePlanner {
   void worker_ended(const Tenant& tenant, const std::string& why) {
     for (std::size_t i = 0; i < plan_.items.size(); ++i) {
       if (plan_.items[i].tenant != tenant) continue;
-      plan_.items[i].files_unknown = why.empty() ? "its files worker ended" : why;
+      leave_to_itself(i, why.empty() ? "its files worker ended" : why);
       open_.erase(i);
     }
     finish_if_ready();
   }
 
   void give_up() {
-    for (const std::size_t i : open_) {
-      plan_.items[i].files_unknown = "its directory did not answer in time (a hung mount?)";
+    for (const std::size_t i : std::exchange(open_, {})) {
+      leave_to_itself(i, "its directory did not answer in time (a hung mount?)");
     }
-    open_.clear();
     separated_ = true;
     finish_if_ready();
   }
@@ -191,10 +226,12 @@ class TwoRoundPlanner final : public TracePlanner {
 
   World world_;
   std::vector<ProcessEntry> entries_;
+  PlaceWishes wishes_;
   Build build_;
   std::function<void(Plan)> done_;
   Plan plan_;
-  std::vector<std::string> directories_;  // "dev:inode/name" by item
+  std::vector<Naming> namings_;      // by item
+  std::vector<std::string> claims_;  // claimed_file() by item
   std::set<std::size_t> open_;
   bool begun_ = false;
   bool separated_ = false;
@@ -202,15 +239,16 @@ class TwoRoundPlanner final : public TracePlanner {
   Timer patience_;
   Timer finish_;
   // Workers outlive the planner; whether it is still there decides who hears of their end.
-  std::shared_ptr<TwoRoundPlanner*> self_ = std::make_shared<TwoRoundPlanner*>(this);
+  std::shared_ptr<RoundsPlanner*> self_ = std::make_shared<RoundsPlanner*>(this);
 };
 
 }  // namespace
 
 std::unique_ptr<TracePlanner> TracePlanner::start(World world, std::vector<ProcessEntry> entries,
-                                                  Build build, std::function<void(Plan)> done) {
-  auto planner = std::make_unique<TwoRoundPlanner>(std::move(world), std::move(entries),
-                                                   std::move(build), std::move(done));
+                                                  PlaceWishes wishes, Build build,
+                                                  std::function<void(Plan)> done) {
+  auto planner = std::make_unique<RoundsPlanner>(
+      std::move(world), std::move(entries), std::move(wishes), std::move(build), std::move(done));
   planner->begin();
   return planner;
 }

@@ -5,13 +5,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/error.h"
-#include "base/log.h"
+#include "daemon/place_choice.h"
 #include "net/event_loop.h"
 #include "processes/identity.h"
 #include "processes/process_table.h"
@@ -19,6 +17,12 @@
 #include "workers/files_worker.h"
 
 namespace dynolog {
+
+// Starts the files worker of one tenant's processes: FilesWorker::start() with the daemon's own
+// program.
+using StartFilesWorker = std::function<Result<std::unique_ptr<FilesWorker>>(
+    std::vector<FilesIdentity> identities, FilesWorker::OnEvent on_event,
+    std::function<void(std::string why)> on_end)>;
 
 struct PlanItem {
   ProcessKey key;
@@ -36,16 +40,29 @@ struct Plan {
   std::map<Tenant, std::unique_ptr<FilesWorker>> workers;
 };
 
+// How one process's file is placed.
+enum class PlaceKind {
+  asked,    // at the path that was named
+  brought,  // nowhere on the host in the end
+  itself,   // Kineto writes to the path that was named
+};
+
 class TracePlanner {
  public:
-  // Builds one process's request; `suffix` is set when its file would be another's.
-  using Build =
-      std::function<Result<TraceRequest>(const ProcessFacts& facts, const TorchFacts& torch,
-                                         std::string trace_id, std::string_view suffix)>;
+  // What the planner knows better than the request: `unique` of its own making, `unique_suffix` set
+  // when its file would be another's.
+  struct Naming {
+    PlaceKind kind = PlaceKind::asked;
+    std::string trace_id;
+    std::string unique;
+    std::string unique_suffix;
+  };
+  // Builds one process's request.
+  using Build = std::function<Result<TraceRequest>(const ProcessFacts& facts,
+                                                   const TorchFacts& torch, const Naming& naming)>;
   struct World {
     EventLoop& loop;
-    Log& log;
-    std::string executable;
+    StartFilesWorker start_worker;
     std::function<void(const Tenant&, FileEvent)> on_file;
     std::function<void(const Tenant&, std::string why)> on_worker_end;
   };
@@ -54,7 +71,7 @@ class TracePlanner {
   // thread, never after the planner's end.
   [[nodiscard]] static std::unique_ptr<TracePlanner> start(World world,
                                                            std::vector<ProcessEntry> entries,
-                                                           Build build,
+                                                           PlaceWishes wishes, Build build,
                                                            std::function<void(Plan)> done);
   virtual ~TracePlanner() = default;
 };

@@ -44,8 +44,8 @@ void TraceSessions::legacy_trace(const Caller& caller, rpc::LegacyTraceRequest r
     done(std::unexpected(checked.error()));
     return;
   }
-  world_.registry.when_known(
-      keys_for(caller, world_.registry.table()),
+  world_.registry.when_fresh(
+      keys_for(caller, world_.registry.table()), kFactsAge,
       [this, caller, request = std::move(request), done = std::move(done)]() mutable {
         legacy_known(caller, std::move(request), std::move(done));
       });
@@ -78,10 +78,10 @@ void TraceSessions::legacy_known(const Caller& caller, rpc::LegacyTraceRequest r
     return;
   }
   plan(
-      caller, std::move(chosen),
+      caller, std::move(chosen), PlaceWishes{},
       [config = std::move(request.config)](const ProcessFacts& facts, const TorchFacts& torch,
-                                           std::string trace_id, std::string_view) {
-        return check_trace_config(config, facts, torch, std::move(trace_id));
+                                           const TracePlanner::Naming& naming) {
+        return check_trace_config(config, facts, torch, naming.trace_id);
       },
       [this, reply = std::move(reply), done = std::move(done)](Live& live, Plan ready) mutable {
         for (const PlanItem& item : ready.items) {

@@ -1,4 +1,4 @@
-// Preparing and committing a session.
+// Preparing a session: who is meant, what each will be handed, where its file will lie.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +7,9 @@
 
 #include "base/random.h"
 #include "base/time_text.h"
-#include "daemon/process_owner.h"
 #include "daemon/trace_sessions.h"
 #include "daemon/trace_sessions_live.h"
+#include "processes/coverage.h"
 #include "processes/selection.h"
 
 namespace dynolog {
@@ -17,11 +17,9 @@ namespace {
 
 constexpr std::size_t kMaxSessions = 256;
 constexpr auto kUncommitted = std::chrono::seconds(60);
-constexpr Nanoseconds kDefaultPeriod = std::chrono::seconds(5);
-// Kineto's run loop ticks once a second, and a small trace takes about as long to write.
-constexpr double kWriting_s = 1.5;
-
-double seconds(Nanoseconds duration) { return std::chrono::duration<double>(duration).count(); }
+Nanoseconds nanoseconds(double seconds) {
+  return std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(seconds));
+}
 
 TraceOptions to_options(const rpc::TraceSpec& spec) {
   return {.log_file = spec.log_file,
@@ -35,31 +33,11 @@ TraceOptions to_options(const rpc::TraceSpec& spec) {
           .with_stacks = spec.with_stacks,
           .with_flops = spec.with_flops,
           .with_modules = spec.with_modules,
+          .activity_types = spec.activity_types,
+          .buffer_mb = spec.buffer_mb,
+          .pm_sampling_metrics = spec.pm_sampling_metrics,
+          .pm_sampling_device = spec.pm_sampling_device,
           .set = spec.set};
-}
-
-bool same_job(const ProcessEntry& one, const ProcessEntry& other) {
-  return one.uid == other.uid && one.facts->container == other.facts->container &&
-         one.facts->job.job == other.facts->job.job;
-}
-
-// "7 of 8 ranks here", and how many of them were chosen where not all were: only when the chosen
-// are of one job and say a world size.
-std::string coverage(const std::vector<const ProcessEntry*>& chosen, const ProcessTable& table) {
-  std::set<int> ranks;
-  for (const ProcessEntry* entry : chosen) {
-    if (!entry->facts || !entry->facts->job.rank || !entry->facts->job.world_size) return "";
-    if (!same_job(*entry, *chosen.front())) return "";
-    ranks.insert(*entry->facts->job.rank);
-  }
-  std::set<int> here;
-  for (const ProcessEntry* entry : table.all()) {
-    if (!entry->facts || !entry->facts->job.rank || !same_job(*entry, *chosen.front())) continue;
-    here.insert(*entry->facts->job.rank);
-  }
-  const std::string all =
-      fmt::format("{} of {} ranks here", here.size(), *chosen.front()->facts->job.world_size);
-  return ranks == here ? all : fmt::format("{}, {} chosen", all, ranks.size());
 }
 
 // Every process was refused for the same fault of the request itself.
@@ -69,6 +47,20 @@ std::optional<Error> refused_as_a_whole(const std::vector<PlanItem>& items) {
     if (item.problem != items.front().problem) return std::nullopt;
   }
   return Error{ErrorKind::invalid, items.front().problem};
+}
+
+// Places the file and builds what the process is handed.
+Result<TraceRequest> build(TraceOptions options, const PlaceNames& of_all,
+                           const ProcessFacts& facts, const TorchFacts& torch,
+                           const TracePlanner::Naming& naming) {
+  PlaceNames names = of_all;
+  names.unique = naming.unique;
+  names.unique_suffix = naming.unique_suffix;
+  if (naming.kind == PlaceKind::brought) options.log_file.clear();
+  auto place = naming.kind == PlaceKind::itself ? place_trace_itself(options, facts, torch, names)
+                                                : place_trace(options, facts, torch, names);
+  if (!place) return std::unexpected(std::move(place.error()));
+  return build_trace_request(options, facts, torch, naming.trace_id, std::move(*place));
 }
 
 }  // namespace
@@ -103,7 +95,7 @@ Status TraceSessions::may_plan(const Caller& caller) {
   return {};
 }
 
-void TraceSessions::plan(const Caller& caller, std::vector<ProcessKey> chosen,
+void TraceSessions::plan(const Caller& caller, std::vector<ProcessKey> chosen, PlaceWishes wishes,
                          TracePlanner::Build build, std::function<void(Live&, Plan)> done) {
   const SessionId id{random_hex64()};
   auto live = std::make_unique<Live>();
@@ -114,7 +106,7 @@ void TraceSessions::plan(const Caller& caller, std::vector<ProcessKey> chosen,
   for (const ProcessKey& key : chosen) {
     const ProcessEntry* entry = world_.registry.table().find(key.pid);
     if (entry == nullptr || entry->key != key) continue;
-    if (entry->facts) live->ranks[key.pid] = entry->facts->job.rank;
+    live->facts.processes[key.pid] = traced_process(*entry);
     entries.push_back(*entry);
   }
   live->expiry = world_.loop.after(
@@ -122,15 +114,14 @@ void TraceSessions::plan(const Caller& caller, std::vector<ProcessKey> chosen,
   Live& placed = *sessions_.emplace(id, std::move(live)).first->second;
   placed.planner = TracePlanner::start(
       {.loop = world_.loop,
-       .log = world_.log,
-       .executable = world_.executable,
+       .start_worker = world_.start_worker,
        .on_file = [this, id](const Tenant& tenant,
                              FileEvent event) { on_file(id, tenant, std::move(event)); },
        .on_worker_end = [this, id](const Tenant& tenant,
                                    const std::string& why) { on_worker_end(id, tenant, why); }},
-      std::move(entries), std::move(build), [this, id, done = std::move(done)](Plan plan) {
-        const auto session = sessions_.find(id);
-        if (session != sessions_.end()) done(*session->second, std::move(plan));
+      std::move(entries), std::move(wishes), std::move(build),
+      [this, id, done = std::move(done)](Plan plan) {
+        if (Live* const mine = find(id)) done(*mine, std::move(plan));
       });
 }
 
@@ -141,6 +132,8 @@ Result<Selection> TraceSessions::selection_of(const rpc::SelectionSpec& spec) co
       .ranks = spec.ranks,
       .uid = std::nullopt,
       .command = spec.command,
+      .gpus = spec.gpus,
+      .container = spec.container,
       .all = spec.all,
       .process_limit = static_cast<std::size_t>(std::max<std::int64_t>(0, spec.process_limit))};
   if (spec.user) {
@@ -154,6 +147,20 @@ Result<Selection> TraceSessions::selection_of(const rpc::SelectionSpec& spec) co
 
 // Kineto drops a start that has passed without a word.
 Status TraceSessions::check_start(const rpc::TraceSpec& spec) const {
+  constexpr double kDay_s = 86'400;
+  if (spec.start_in_s) {
+    if (!(*spec.start_in_s >= 0 && *spec.start_in_s <= kDay_s)) {
+      return fail(ErrorKind::invalid,
+                  fmt::format("--start-in {}: must be from 0 to 86400 seconds", *spec.start_in_s));
+    }
+    if (spec.start_time_ms != 0) {
+      return fail(ErrorKind::invalid, "--start-in and --profile-start-time exclude each other");
+    }
+    if (spec.iterations > 0) {
+      return fail(ErrorKind::invalid,
+                  "--start-in and --iterations exclude each other: iterations have no start time");
+    }
+  }
   const WallTime start(Milliseconds(spec.start_time_ms));
   if (spec.start_time_ms == 0 || start > world_.clock.wall()) return {};
   return fail(ErrorKind::invalid,
@@ -162,61 +169,85 @@ Status TraceSessions::check_start(const rpc::TraceSpec& spec) const {
                           to_rfc3339(start), epoch_milliseconds(world_.clock.wall())));
 }
 
+Result<TraceSessions::Asked> TraceSessions::asked_of(rpc::PrepareRequest request) const {
+  const rpc::TraceSpec& spec = request.trace;
+  if (auto start = check_start(spec); !start) return std::unexpected(std::move(start.error()));
+  const auto bring = bring_from(spec.bring);
+  if (!bring) {
+    return fail(ErrorKind::invalid,
+                "bring: must be \"never\", \"other_view\", \"needed\" or \"always\"");
+  }
+  if (spec.log_file.empty() && *bring != Bring::always) {
+    return fail(ErrorKind::invalid, "log_file: name a path, or let the file be brought");
+  }
+  auto selection = selection_of(request.selection);
+  if (!selection) return std::unexpected(std::move(selection.error()));
+  Asked asked;
+  asked.selection = std::move(*selection);
+  asked.options = to_options(spec);
+  asked.wishes = {.bring = *bring,
+                  .caller_directory = spec.caller_directory,
+                  .make_directories = spec.make_directories};
+  asked.gzip = spec.gzip;
+  if (spec.start_in_s) asked.start_in = nanoseconds(*spec.start_in_s);
+  return asked;
+}
+
 void TraceSessions::prepare(const Caller& caller, rpc::PrepareRequest request,
                             rpc::Done<rpc::PrepareReply> done) {
-  auto may = may_plan(caller);
-  if (may) may = check_start(request.trace);
-  auto selection = selection_of(request.selection);
-  if (!may || !selection) {
-    done(std::unexpected(std::move(may ? selection.error() : may.error())));
+  const auto may = may_plan(caller);
+  auto asked = may ? asked_of(std::move(request)) : std::unexpected(may.error());
+  if (!asked) {
+    done(std::unexpected(std::move(asked.error())));
     return;
   }
-  const auto keys = keys_for(caller, world_.registry.table());
-  world_.registry.when_known(
-      keys, [this, caller, selection = std::move(*selection), options = to_options(request.trace),
-             done = std::move(done)]() mutable {
-        prepare_known(caller, selection, std::move(options), std::move(done));
+  world_.registry.when_fresh(
+      keys_for(caller, world_.registry.table()), kFactsAge,
+      [this, caller, asked = std::move(*asked), done = std::move(done)]() mutable {
+        prepare_known(caller, std::move(asked), std::move(done));
       });
 }
 
-void TraceSessions::prepare_known(const Caller& caller, const Selection& selection,
-                                  TraceOptions options, rpc::Done<rpc::PrepareReply> done) {
+void TraceSessions::prepare_known(const Caller& caller, Asked asked,
+                                  rpc::Done<rpc::PrepareReply> done) {
   // Again: any number may have waited for the facts.
   if (auto may = may_plan(caller); !may) {
     done(std::unexpected(std::move(may.error())));
     return;
   }
-  const ProcessTable& table = world_.registry.table();
-  auto selected = select_processes(table.all(), selection, caller, world_.clock.monotonic());
+  const auto all = world_.registry.table().all();
+  auto selected = select_processes(all, asked.selection, caller, world_.clock.monotonic());
   if (selected.ambiguous) {
     done(fail(ErrorKind::ambiguous,
               "there are processes of several users or jobs: choose with --job-id, --user, "
-              "--pids, --rank or --cmd, or trace them all with --all"));
+              "--pids, --rank, --gpu, --container or --cmd, or trace them all with --all"));
     return;
   }
   rpc::PrepareReply reply;
+  reply.host = world_.host;
   reply.unmatched = std::move(selected.unmatched);
-  for (const Skipped& skipped : selected.skipped) {
-    const ProcessEntry* entry = table.find(skipped.pid);
-    reply.skipped.push_back(
-        {.pid = skipped.pid.value,
-         .command = entry != nullptr && entry->facts ? entry->facts->command : "",
-         .reason = skipped.reason});
-  }
+  for (const Skipped& skipped : selected.skipped) reply.skipped.push_back(skipped_row(skipped));
   if (selected.chosen.empty()) {
     done(std::move(reply));
     return;
   }
-  reply.coverage = coverage(selected.chosen, table);
+  reply.coverage = coverage(selected.chosen, all);
   std::vector<ProcessKey> chosen;
   for (const ProcessEntry* entry : selected.chosen) chosen.push_back(entry->key);
+  const PlaceNames names{.host = world_.host,
+                         .time = compact_utc(world_.clock.wall()),
+                         .unique = "",
+                         .unique_suffix = ""};
   plan(
-      caller, std::move(chosen),
-      [options = std::move(options)](const ProcessFacts& facts, const TorchFacts& torch,
-                                     std::string trace_id, std::string_view suffix) {
-        return build_trace_request(options, facts, torch, std::move(trace_id), suffix);
+      caller, std::move(chosen), asked.wishes,
+      [options = std::move(asked.options), names](
+          const ProcessFacts& facts, const TorchFacts& torch, const TracePlanner::Naming& naming) {
+        return build(options, names, facts, torch, naming);
       },
-      [this, reply = std::move(reply), done = std::move(done)](Live& live, Plan ready) mutable {
+      [this, reply = std::move(reply), gzip = asked.gzip, start_in = asked.start_in,
+       done = std::move(done)](Live& live, Plan ready) mutable {
+        live.facts.gzip = gzip;
+        live.start_in = start_in;
         finish_prepare(live, std::move(ready), std::move(reply), done);
       });
 }
@@ -226,48 +257,10 @@ std::string TraceSessions::under_way(const Caller& caller, Pid pid) const {
   const auto active = active_.find(pid);
   if (active == active_.end()) return "";
   const Session& session = sessions_.at(active->second)->session;
-  const bool may_know =
-      may_reach(caller, session.owner.tenant) && (caller.host_root || !session.owner.host_root);
+  const bool may_know = may_reach_session(caller, session);
   return fmt::format("another trace{} is {} in it: try again when it has ended",
                      may_know ? " (session " + session.id.value + ")" : "",
                      to_string(session.traces.at(pid).state()));
-}
-
-double TraceSessions::expected_wait(const PlanItem& item) const {
-  const ProcessEntry* entry = world_.registry.table().find(item.key.pid);
-  const Nanoseconds period =
-      entry != nullptr && entry->poll_period ? *entry->poll_period : kDefaultPeriod;
-  const Nanoseconds age =
-      entry != nullptr ? world_.clock.monotonic() - entry->last_poll : Nanoseconds(0);
-  const Nanoseconds poll = std::max(Nanoseconds(0), period - age);
-  const Nanoseconds lead = item.request.start_lead.value_or(Nanoseconds(0));
-  return seconds(poll + lead + item.request.window) + kWriting_s;
-}
-
-rpc::PlannedTrace TraceSessions::planned_row(const PlanItem& item) const {
-  rpc::PlannedTrace row;
-  row.pid = item.key.pid.value;
-  row.user = world_.registry.user_name(item.tenant.uid);
-  row.file = item.request.file;
-  row.notes = item.notes;
-  row.problem = item.problem;
-  if (!item.files_unknown.empty()) {
-    row.notes.push_back("the file cannot be checked: " + item.files_unknown);
-  }
-  const ProcessEntry* entry = world_.registry.table().find(item.key.pid);
-  if (entry != nullptr &&
-      dynolog::state_of(*entry, world_.clock.monotonic()) == ProcessState::stalled) {
-    row.notes.push_back("stalled: it is traced if it wakes up");
-  }
-  if (entry != nullptr && entry->facts) {
-    row.namespace_pid = entry->facts->namespace_pid;
-    row.rank = entry->facts->job.rank;
-    row.world_size = entry->facts->job.world_size;
-    row.command = entry->facts->command;
-    row.job = entry->facts->job.job.value;
-  }
-  if (item.problem.empty()) row.expected_wait_s = expected_wait(item);
-  return row;
 }
 
 void TraceSessions::finish_prepare(Live& live, Plan plan, rpc::PrepareReply reply,
@@ -276,13 +269,14 @@ void TraceSessions::finish_prepare(Live& live, Plan plan, rpc::PrepareReply repl
     if (item.problem.empty()) item.problem = under_way(live.session.owner, item.key.pid);
   }
   auto refused = refused_as_a_whole(plan.items);
+  if (!refused && live.start_in) refused = too_soon(plan.items, *live.start_in);
   bool any = false;
   for (const PlanItem& item : plan.items) {
-    reply.planned.push_back(planned_row(item));
+    reply.planned.push_back(planned_row(live, item));
     any = any || item.problem.empty();
   }
   live.plan = std::move(plan);
-  if (any) {
+  if (any && !refused) {
     reply.session = live.session.id.value;
     reply.expires_in_s = std::chrono::duration_cast<std::chrono::seconds>(kUncommitted).count();
   } else {
@@ -293,108 +287,6 @@ void TraceSessions::finish_prepare(Live& live, Plan plan, rpc::PrepareReply repl
     return;
   }
   done(std::move(reply));
-}
-
-void TraceSessions::commit(const Caller& caller, rpc::CommitRequest request,
-                           rpc::Done<rpc::CommitReply> done) {
-  Error error;
-  Live* live = find_for(caller, SessionId{request.session}, error);
-  if (live == nullptr) {
-    done(std::unexpected(std::move(error)));
-    return;
-  }
-  if (live->session.phase != SessionPhase::prepared) {
-    done(fail(ErrorKind::invalid, "session " + request.session + " is already committed"));
-    return;
-  }
-  constexpr double kMaxDeadline_s = 7 * 24 * 3600;
-  if (request.deadline_s < 0 || request.deadline_s > kMaxDeadline_s) {
-    done(fail(ErrorKind::invalid, "deadline_s must be between 0 and 604800"));
-    return;
-  }
-  if (request.deadline_s > 0) {
-    const auto wait =
-        std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(request.deadline_s));
-    live->session.deadline = world_.clock.monotonic() + wait;
-    live->deadline =
-        world_.loop.after(wait, [this, id = live->session.id] { on_session_deadline(id); });
-  }
-  const std::size_t staged = stage_all(*live);
-  done(rpc::CommitReply{.session = live->session.id.value, .staged = staged});
-}
-
-std::size_t TraceSessions::stage_all(Live& live) {
-  live.session.phase = SessionPhase::committed;
-  live.expiry.cancel();
-  for (PlanItem& item : std::exchange(live.plan.items, {})) {
-    if (item.problem.empty()) stage(live, std::move(item));
-  }
-  audit_start(live);
-  // The journal first: a daemon that dies now knows what it may have handed over.
-  write_journal(live);
-  std::size_t staged = 0;
-  for (const auto& [pid, trace] : live.session.traces) {
-    if (trace.state() != TraceState::staged) continue;
-    world_.kineto.put(trace.key(), live.session.tenants[pid].uid, trace.request());
-    ++staged;
-  }
-  arm(live);
-  end_if_done(live);
-  return staged;
-}
-
-// The identity is read again now: between plan and commit the pid may have become another user's.
-// True when that ended the trace.
-bool TraceSessions::ends_unstaged(ProcessTrace& trace, const PlanItem& item, MonotonicTime now) {
-  const ProcessEntry* entry = world_.registry.table().find(item.key.pid);
-  const auto owner = owner_now(world_.root, item.key);
-  if (entry == nullptr || entry->key != item.key || !owner) return trace.on_process_end(now);
-  if (*owner != item.tenant.uid) return trace.on_identity_changed(now);
-  return active_.contains(item.key.pid) && trace.on_poll_busy_before_hand_over(now);
-}
-
-void TraceSessions::stage(Live& live, PlanItem item) {
-  const MonotonicTime now = world_.clock.monotonic();
-  const Pid pid = item.key.pid;
-  live.session.tenants[pid] = item.tenant;
-  ProcessTrace trace(item.key, std::move(item.request), now, world_.timeouts);
-  if (!ends_unstaged(trace, item, now)) {
-    active_[pid] = live.session.id;
-    const auto worker = live.plan.workers.find(item.tenant);
-    if (worker == live.plan.workers.end() || !item.files_unknown.empty()) {
-      trace.on_files_unknown(now, item.files_unknown);
-    } else {
-      worker->second->watch(pid, trace.request().file, expected_id(trace.request()),
-                            expected_file(trace.request()));
-    }
-  }
-  live.session.traces.insert_or_assign(pid, std::move(trace));
-}
-
-void TraceSessions::audit_start(const Live& live) {
-  const Caller& owner = live.session.owner;
-  constexpr std::size_t kMostNamed = 20;  // a line is for reading
-  std::string pids;
-  std::string files;
-  std::size_t named = 0;
-  for (const auto& [pid, trace] : live.session.traces) {
-    if (named++ == kMostNamed) break;
-    pids += fmt::format("{}{}", pids.empty() ? "" : " ", pid.value);
-    files += fmt::format("{}{}", files.empty() ? "" : " ", trace.request().file);
-  }
-  if (live.session.traces.size() > kMostNamed) {
-    pids += fmt::format(" and {} more", live.session.traces.size() - kMostNamed);
-  }
-  const std::string who = fmt::format("uid {}{}{} pid {} over {}", owner.tenant.uid.value,
-                                      owner.tenant.container.empty() ? "" : " in container ",
-                                      owner.tenant.container, owner.pid.value, owner.via);
-  world_.log.info("trace {} started by {}: processes {}; files {}", live.session.id.value, who,
-                  pids, files);
-  world_.publish({.time = world_.clock.wall(),
-                  .kind = "audit.trace_started",
-                  .subject = live.session.id.value,
-                  .text = "trace started by " + who,
-                  .fields = {{"processes", pids}, {"files", files}}});
 }
 
 }  // namespace dynolog

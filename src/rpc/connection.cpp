@@ -348,6 +348,7 @@ void SocketConnection::run_method(const Method& method, std::string_view text,
       Request{.text = text,
               .caller = caller,
               .services = context_.services,
+              .metrics = context_.metrics,
               .responder = std::make_shared<ConnectionResponder>(weak_from_this(), serial_)});
 }
 

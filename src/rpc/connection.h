@@ -17,6 +17,7 @@
 #include "net/receive_watchdog.h"
 #include "rpc/authorise.h"
 #include "rpc/counters.h"
+#include "rpc/metrics_service.h"
 #include "rpc/options.h"
 #include "rpc/services.h"
 
@@ -27,6 +28,7 @@ struct ConnectionContext {
   EventLoop& loop;
   const ServerOptions& options;
   Services& services;
+  MetricsService& metrics;
   CallerResolver& resolver;
   ServerCounters& counters;
   std::span<char> scratch;  // received bytes, until they are decoded

@@ -55,7 +55,7 @@ std::optional<SocketFile> socket_file(const std::string& path) {
 class ListeningServer final : public Server {
  public:
   ListeningServer(EventLoop& loop, Log& log, ServerOptions options, Services services,
-                  CallerResolver& resolver)
+                  MetricsService& metrics, CallerResolver& resolver)
       : loop_(loop),
         log_(log),
         options_(std::move(options)),
@@ -63,6 +63,7 @@ class ListeningServer final : public Server {
         context_{.loop = loop_,
                  .options = options_,
                  .services = services_,
+                 .metrics = metrics,
                  .resolver = resolver,
                  .counters = counters_,
                  .scratch = scratch_,
@@ -334,8 +335,10 @@ void ListeningServer::forget(std::uint64_t id) {
 }  // namespace
 
 std::unique_ptr<Server> Server::start(EventLoop& loop, Log& log, ServerOptions options,
-                                      Services services, CallerResolver& resolver) {
-  return std::make_unique<ListeningServer>(loop, log, std::move(options), services, resolver);
+                                      Services services, MetricsService& metrics,
+                                      CallerResolver& resolver) {
+  return std::make_unique<ListeningServer>(loop, log, std::move(options), services, metrics,
+                                           resolver);
 }
 
 }  // namespace dynolog::rpc

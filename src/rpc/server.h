@@ -13,6 +13,7 @@
 #include "net/event_loop.h"
 #include "rpc/caller_resolver.h"
 #include "rpc/counters.h"
+#include "rpc/metrics_service.h"
 #include "rpc/options.h"
 #include "rpc/services.h"
 
@@ -28,6 +29,7 @@ class Server {
   // Never fails as a whole: a listener that cannot be had is degraded and named.
   [[nodiscard]] static std::unique_ptr<Server> start(EventLoop& loop, Log& log,
                                                      ServerOptions options, Services services,
+                                                     MetricsService& metrics,
                                                      CallerResolver& resolver);
   virtual ~Server() = default;  // closes all
   [[nodiscard]] virtual std::vector<Listening> listening() const = 0;

@@ -24,6 +24,7 @@
 #include "net/framing.h"
 #include "rpc/methods/all_methods.h"
 #include "rpc/protocol/codec.h"
+#include "rpc/protocol/metrics_codec.h"
 
 namespace dynolog::rpc {
 namespace {
@@ -98,6 +99,38 @@ class FakeTraces final : public TraceService {
   void cancel(const Caller&, SessionRequest, Done<CancelReply> done) override {
     done(CancelReply{});
   }
+  // A file of two pieces.
+  void fetch(const Caller& caller, FetchRequest request, Done<FetchReply> done) override {
+    callers.push_back(caller);
+    if (request.offset > 4) return done(fail(ErrorKind::invalid, "there are only 6 bytes"));
+    done(FetchReply{.offset = request.offset,
+                    .plain_bytes = request.offset == 0 ? 4U : 2U,
+                    .total_bytes = 6,
+                    .crc32 = 0xffffffff,
+                    .stamp = request.session + ":" + std::to_string(request.pid),
+                    .data = "H4sI",
+                    .last = request.offset == 4,
+                    .side_car = request.offset == 4 ? "{}" : ""});
+  }
+  void release(const Caller& caller, ReleaseRequest request, Done<ReleaseReply> done) override {
+    callers.push_back(caller);
+    done(ReleaseReply{.removed = request.file == "/home/a/t.json"});
+  }
+  ListTracesReply list_traces(const Caller& caller) override {
+    callers.push_back(caller);
+    ListTracesReply reply;
+    SessionRow row;
+    row.session = "aa";
+    row.kept_bytes = 12;
+    reply.sessions.push_back(row);
+    return reply;
+  }
+  Result<DeleteTraceReply> delete_trace(const Caller& caller,
+                                        const SessionRequest& request) override {
+    callers.push_back(caller);
+    if (request.session != "aa") return fail(ErrorKind::not_found, "no session");
+    return DeleteTraceReply{.freed_bytes = 12};
+  }
   void legacy_trace(const Caller& caller, LegacyTraceRequest request,
                     Done<LegacyTraceReply> done) override {
     callers.push_back(caller);
@@ -114,6 +147,37 @@ class FakeTraces final : public TraceService {
   std::function<void()> on_followed;
   std::function<void()> on_ended;
   int ended = 0;
+};
+
+class FakeMetrics final : public MetricsService {
+ public:
+  void query(QueryMetricsRequest request, DoneText done) override {
+    if (request.expressions.empty()) return done(fail(ErrorKind::invalid, "no metric is named"));
+    QueryMetricsReply reply{.host = "here", .begin_ms = 5, .step_ms = 1000, .results = {}};
+    reply.results.push_back({.selector = request.expressions[0].selector,
+                             .metric = "cpu.time",
+                             .unit = "seconds/s",
+                             .help = "",
+                             .series = {{.labels = {{{"cpu", "0"}}}, .values = {0.5, {}}}}});
+    done(encode(reply));
+  }
+  void list(ListMetricsRequest request, DoneText done) override {
+    done(fail(ErrorKind::not_found, "there is no metric '" + request.selector + "'"));
+  }
+};
+
+class FakeDiagnosis final : public DiagnosisService {
+ public:
+  void diagnose(const Caller& caller, DiagnoseRequest request, Done<DiagnoseReply> done) override {
+    callers.push_back(caller);
+    DiagnoseReply reply;
+    Finding finding;
+    finding.check = "registered";
+    finding.pid = request.pids.empty() ? 0 : request.pids.front();
+    reply.findings.push_back(finding);
+    done(reply);
+  }
+  std::vector<Caller> callers;
 };
 
 // Believes what the kernel says; `hold` keeps the answers for later.
@@ -255,9 +319,11 @@ class ServerTest : public testing::Test {
   }
 
   void start() {
-    server_ = Server::start(loop_, *log_, options_,
-                            Services{.status = status_, .processes = processes_, .traces = traces_},
-                            resolver_);
+    server_ = Server::start(
+        loop_, *log_, options_,
+        Services{
+            .status = status_, .processes = processes_, .traces = traces_, .diagnosis = diagnosis_},
+        metrics_, resolver_);
     port_ = server_->tcp_port();
     thread_ = std::jthread([this] { loop_.run(); });
   }
@@ -300,6 +366,8 @@ class ServerTest : public testing::Test {
   FakeStatus status_;
   FakeProcesses processes_;
   FakeTraces traces_;
+  FakeDiagnosis diagnosis_;
+  FakeMetrics metrics_;
   FakeResolver resolver_;
   std::unique_ptr<Server> server_;
   int port_ = 0;
@@ -723,6 +791,83 @@ TEST_F(ServerTest, TheClientsEndEndsTheFollowing) {
   traces_.on_ended = nullptr;
 }
 
+TEST_F(ServerTest, AFileIsFetchedPieceByPieceAndReleased) {
+  start();
+  Client client = local();
+  const auto first =
+      decode_fetch_reply(client.call(encode(FetchRequest{.session = "s", .pid = 7, .offset = 0})));
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->stamp, "s:7");
+  EXPECT_EQ(first->crc32, 0xffffffffU);
+  EXPECT_FALSE(first->last);
+  const auto second = decode_fetch_reply(
+      client.call(encode(FetchRequest{.session = "s", .pid = 7, .offset = first->plain_bytes})));
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_TRUE(second->last);
+  EXPECT_EQ(second->side_car, "{}");
+  EXPECT_EQ(error_code(client.call(
+                encode(FetchRequest{.session = "s", .pid = 7, .offset = std::uint64_t{1} << 63U}))),
+            "bad_request");
+  const auto released = decode_release_reply(
+      client.call(encode(ReleaseRequest{.session = "s", .pid = 7, .file = "/home/a/t.json"})));
+  ASSERT_TRUE(released) << released.error().message;
+  EXPECT_TRUE(released->removed);
+  EXPECT_EQ(counters().accepted, 1U);
+}
+
+TEST_F(ServerTest, TracesAreListedAndDeleted) {
+  start();
+  Client client = local();
+  const auto listed = decode_list_traces_reply(client.call(encode_request("listTraces")));
+  ASSERT_TRUE(listed) << listed.error().message;
+  ASSERT_EQ(listed->sessions.size(), 1U);
+  EXPECT_EQ(listed->sessions[0].kept_bytes, 12U);
+  const auto deleted = decode_delete_trace_reply(
+      client.call(encode_request("deleteTrace", SessionRequest{.session = "aa"})));
+  ASSERT_TRUE(deleted) << deleted.error().message;
+  EXPECT_EQ(deleted->freed_bytes, 12U);
+  EXPECT_EQ(error_code(client.call(encode_request("deleteTrace", SessionRequest{.session = "bb"}))),
+            "not_found");
+}
+
+TEST_F(ServerTest, MetricsAreForEverybody) {
+  start();
+  QueryMetricsRequest request;
+  request.expressions.push_back({.selector = "cpu.time", .by = {}});
+  Client client = tcp();
+  const auto reply = decode_query_metrics_reply(client.call(encode(request)));
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(reply->results.at(0).selector, "cpu.time");
+  EXPECT_THAT(client.call(encode(ListMetricsRequest{.selector = "x"})), HasSubstr("no metric 'x'"));
+  EXPECT_THAT(client.call(R"({"fn":"queryMetrics","expressions":7})"),
+              HasSubstr("\"expressions\\\" is not a list"));
+}
+
+TEST_F(ServerTest, ADiagnosisIsForKnownCallers) {
+  start();
+  DiagnoseRequest request;
+  request.pids = {7};
+  const auto reply = decode_diagnose_reply(local().call(encode(request)));
+  ASSERT_TRUE(reply) << reply.error().message;
+  ASSERT_EQ(reply->findings.size(), 1U);
+  EXPECT_EQ(reply->findings[0].pid, 7);
+  EXPECT_EQ(diagnosis_.callers[0].tenant.uid.value, ::getuid());
+}
+
+TEST_F(ServerTest, WhoIsNotKnownNeitherFetchesNorDiagnoses) {
+  resolver_.refusal = Error{ErrorKind::not_identified, "who are you"};
+  start();
+  for (const std::string& request :
+       {encode(FetchRequest{.session = "s", .pid = 7, .offset = 0}),
+        encode(ReleaseRequest{.session = "s", .pid = 7, .file = ""}), encode_request("listTraces"),
+        encode_request("deleteTrace", SessionRequest{.session = "aa"}),
+        encode(DiagnoseRequest{})}) {
+    EXPECT_EQ(error_code(local().call(request)), "not_identified") << request;
+  }
+  EXPECT_THAT(traces_.callers, IsEmpty());
+  EXPECT_THAT(diagnosis_.callers, IsEmpty());
+}
+
 TEST_F(ServerTest, AFurtherRequestWhileFollowingIsRefused) {
   start();
   Client client = local();
@@ -1036,8 +1181,10 @@ TEST_F(ServerTest, AStaleSocketIsReplacedALiveOneIsLeftAlone) {
   same.tcp_port = port_;
   on_loop([&] {
     auto second = Server::start(
-        loop_, *log_, same, Services{.status = status_, .processes = processes_, .traces = traces_},
-        resolver_);
+        loop_, *log_, same,
+        Services{
+            .status = status_, .processes = processes_, .traces = traces_, .diagnosis = diagnosis_},
+        metrics_, resolver_);
     const auto listening = second->listening();
     EXPECT_FALSE(listening.at(0).up);
     EXPECT_THAT(listening.at(0).problem, HasSubstr("pid " + std::to_string(::getpid())));

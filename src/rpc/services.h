@@ -49,15 +49,30 @@ class TraceService {
       const Caller& caller, const SessionRequest& request,
       std::function<void(const FollowFrame&)> on_frame) = 0;
   virtual void cancel(const Caller& caller, SessionRequest request, Done<CancelReply> done) = 0;
+  // What is to be brought, or is kept: piece by piece. Written files only.
+  virtual void fetch(const Caller& caller, FetchRequest request, Done<FetchReply> done) = 0;
+  virtual void release(const Caller& caller, ReleaseRequest request, Done<ReleaseReply> done) = 0;
+  [[nodiscard]] virtual ListTracesReply list_traces(const Caller& caller) = 0;
+  [[nodiscard]] virtual Result<DeleteTraceReply> delete_trace(const Caller& caller,
+                                                              const SessionRequest& request) = 0;
   // The existing client's call: stages at once, waits for nothing.
   virtual void legacy_trace(const Caller& caller, LegacyTraceRequest request,
                             Done<LegacyTraceReply> done) = 0;
+};
+
+// Why a process can or cannot be traced, and what is wrong with the daemon and the host.
+class DiagnosisService {
+ public:
+  virtual ~DiagnosisService() = default;
+  virtual void diagnose(const Caller& caller, DiagnoseRequest request,
+                        Done<DiagnoseReply> done) = 0;
 };
 
 struct Services {
   StatusService& status;
   ProcessService& processes;
   TraceService& traces;
+  DiagnosisService& diagnosis;
 };
 
 }  // namespace dynolog::rpc

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include "rpc/methods/diagnose.h"
 #include "rpc/methods/existing_calls.h"
 #include "rpc/methods/host.h"
+#include "rpc/methods/metrics.h"
 #include "rpc/methods/trace.h"
 
 namespace dynolog::rpc {
@@ -26,6 +28,14 @@ constexpr auto kMethods = std::to_array<Method>({
     {"commitTrace", Identity::needed, AfterReply::keep, commit_trace},
     {"followTrace", Identity::needed, AfterReply::keep, follow_trace},
     {"cancelTrace", Identity::needed, AfterReply::keep, cancel_trace},
+    {"fetchTrace", Identity::needed, AfterReply::keep, fetch_trace},
+    {"releaseTrace", Identity::needed, AfterReply::keep, release_trace},
+    {"listTraces", Identity::needed, AfterReply::keep, list_traces},
+    {"deleteTrace", Identity::needed, AfterReply::keep, delete_trace},
+    {"diagnose", Identity::needed, AfterReply::keep, diagnose},
+    // The figures of the host are for everybody, as on the page for Prometheus.
+    {"queryMetrics", Identity::not_needed, AfterReply::keep, query_metrics},
+    {"listMetrics", Identity::not_needed, AfterReply::keep, list_metrics},
     {"socketDirectory", Identity::needed, AfterReply::keep, socket_directory},
 });
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "processes/identity.h"
+#include "rpc/metrics_service.h"
 #include "rpc/protocol/codec.h"
 #include "rpc/protocol/messages.h"
 #include "rpc/services.h"
@@ -34,6 +35,7 @@ struct Request {
   std::string_view text;  // whole JSON; valid during the call
   Caller caller;          // default-made for methods that need no identity
   Services& services;
+  MetricsService& metrics;
   std::shared_ptr<Responder> responder;
 };
 

@@ -35,4 +35,29 @@ void cancel_trace(const Request& request) {
                                  reply_to<CancelReply>(request.responder));
 }
 
+void fetch_trace(const Request& request) {
+  auto decoded = decode_fetch_request(request.text);
+  if (!decoded) return request.responder->refuse(to_error_reply(decoded.error()));
+  request.services.traces.fetch(request.caller, std::move(*decoded),
+                                reply_to<FetchReply>(request.responder));
+}
+
+void release_trace(const Request& request) {
+  auto decoded = decode_release_request(request.text);
+  if (!decoded) return request.responder->refuse(to_error_reply(decoded.error()));
+  request.services.traces.release(request.caller, std::move(*decoded),
+                                  reply_to<ReleaseReply>(request.responder));
+}
+
+void list_traces(const Request& request) {
+  request.responder->answer(encode(request.services.traces.list_traces(request.caller)));
+}
+
+void delete_trace(const Request& request) {
+  const auto decoded = decode_session_request(request.text);
+  if (!decoded) return request.responder->refuse(to_error_reply(decoded.error()));
+  reply_to<DeleteTraceReply>(request.responder)(
+      request.services.traces.delete_trace(request.caller, *decoded));
+}
+
 }  // namespace dynolog::rpc

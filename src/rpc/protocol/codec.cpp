@@ -11,6 +11,8 @@
 
 #include "base/text.h"
 #include "rpc/protocol/fields.h"
+#include "rpc/protocol/metrics_codec.h"
+#include "rpc/protocol/metrics_fields.h"
 #include "rpc/protocol/strict_json.h"
 
 namespace dynolog::rpc {
@@ -51,6 +53,8 @@ class Writer {
   static ordered_json json_of(const T& value) {
     if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) {
       return value;
+    } else if constexpr (kIsOptional<T>) {
+      return value ? json_of(*value) : ordered_json();
     } else {
       Writer writer;
       visit_fields(writer, value);
@@ -66,6 +70,11 @@ class Writer {
   static ordered_json json_of(const std::vector<std::pair<std::string, std::uint64_t>>& counters) {
     ordered_json object = ordered_json::object();
     for (const auto& [name, value] : counters) object[name] = value;
+    return object;
+  }
+  static ordered_json json_of(const MetricLabels& labels) {
+    ordered_json object = ordered_json::object();
+    for (const auto& [key, value] : labels.pairs) object[key] = value;
     return object;
   }
   // Pairs, since order and repetition mean something to the reader of a configuration.
@@ -124,6 +133,9 @@ class Reader {
       const auto& text = from.get_ref<const std::string&>();
       if (text.size() > kMaxStringBytes) return wrong(where, "short enough (64 KiB)");
       value = text;
+    } else if constexpr (kIsOptional<T>) {
+      value.reset();
+      if (!from.is_null()) read(from, where, value.emplace());
     } else {
       if (!from.is_object()) return wrong(where, "an object");
       Reader reader(from, where, problem_);
@@ -171,6 +183,14 @@ class Reader {
     counters.clear();
     for (const auto& [name, value] : from.items()) {
       read_integer(value, where + "." + name, counters.emplace_back(name, 0).second);
+      if (!problem_.empty()) return;
+    }
+  }
+  void read(const json& from, const std::string& where, MetricLabels& labels) {
+    if (!from.is_object() || from.size() > kMaxElements) return wrong(where, "an object");
+    labels.pairs.clear();
+    for (const auto& [name, value] : from.items()) {
+      read(value, where + "." + name, labels.pairs.emplace_back(name, "").second);
       if (!problem_.empty()) return;
     }
   }
@@ -279,6 +299,15 @@ std::string encode_request(std::string_view fn) {
 }
 std::string encode(const PrepareRequest& request) { return encode_call("prepareTrace", request); }
 std::string encode(const CommitRequest& request) { return encode_call("commitTrace", request); }
+std::string encode(const FetchRequest& request) { return encode_call("fetchTrace", request); }
+std::string encode(const ReleaseRequest& request) { return encode_call("releaseTrace", request); }
+std::string encode(const DiagnoseRequest& request) { return encode_call("diagnose", request); }
+std::string encode(const QueryMetricsRequest& request) {
+  return encode_call("queryMetrics", request);
+}
+std::string encode(const ListMetricsRequest& request) {
+  return encode_call("listMetrics", request);
+}
 std::string encode_request(std::string_view fn, const SessionRequest& request) {
   return encode_call(fn, request);
 }
@@ -292,6 +321,22 @@ Result<CommitRequest> decode_commit_request(std::string_view text) {
 }
 Result<SessionRequest> decode_session_request(std::string_view text) {
   return decode_call<SessionRequest>(text);
+}
+Result<FetchRequest> decode_fetch_request(std::string_view text) {
+  return decode_call<FetchRequest>(text);
+}
+Result<ReleaseRequest> decode_release_request(std::string_view text) {
+  return decode_call<ReleaseRequest>(text);
+}
+Result<DiagnoseRequest> decode_diagnose_request(std::string_view text) {
+  return decode_call<DiagnoseRequest>(text);
+}
+
+Result<QueryMetricsRequest> decode_query_metrics_request(std::string_view text) {
+  return decode_call<QueryMetricsRequest>(text);
+}
+Result<ListMetricsRequest> decode_list_metrics_request(std::string_view text) {
+  return decode_call<ListMetricsRequest>(text);
 }
 
 std::string encode(const ErrorReply& reply) {
@@ -307,7 +352,14 @@ std::string encode(const PrepareReply& reply) { return encode_reply(reply); }
 std::string encode(const CommitReply& reply) { return encode_reply(reply); }
 std::string encode(const FollowFrame& frame) { return encode_reply(frame); }
 std::string encode(const CancelReply& reply) { return encode_reply(reply); }
+std::string encode(const FetchReply& reply) { return encode_reply(reply); }
+std::string encode(const ReleaseReply& reply) { return encode_reply(reply); }
+std::string encode(const ListTracesReply& reply) { return encode_reply(reply); }
+std::string encode(const DeleteTraceReply& reply) { return encode_reply(reply); }
+std::string encode(const DiagnoseReply& reply) { return encode_reply(reply); }
 std::string encode(const SocketDirectoryReply& reply) { return encode_reply(reply); }
+std::string encode(const QueryMetricsReply& reply) { return encode_reply(reply); }
+std::string encode(const ListMetricsReply& reply) { return encode_reply(reply); }
 
 Result<StatusReply> decode_status_reply(std::string_view text) {
   return decode_reply<StatusReply>(text);
@@ -327,8 +379,29 @@ Result<FollowFrame> decode_follow_frame(std::string_view text) {
 Result<CancelReply> decode_cancel_reply(std::string_view text) {
   return decode_reply<CancelReply>(text);
 }
+Result<FetchReply> decode_fetch_reply(std::string_view text) {
+  return decode_reply<FetchReply>(text);
+}
+Result<ReleaseReply> decode_release_reply(std::string_view text) {
+  return decode_reply<ReleaseReply>(text);
+}
+Result<ListTracesReply> decode_list_traces_reply(std::string_view text) {
+  return decode_reply<ListTracesReply>(text);
+}
+Result<DeleteTraceReply> decode_delete_trace_reply(std::string_view text) {
+  return decode_reply<DeleteTraceReply>(text);
+}
+Result<DiagnoseReply> decode_diagnose_reply(std::string_view text) {
+  return decode_reply<DiagnoseReply>(text);
+}
 Result<SocketDirectoryReply> decode_socket_directory_reply(std::string_view text) {
   return decode_reply<SocketDirectoryReply>(text);
+}
+Result<QueryMetricsReply> decode_query_metrics_reply(std::string_view text) {
+  return decode_reply<QueryMetricsReply>(text);
+}
+Result<ListMetricsReply> decode_list_metrics_reply(std::string_view text) {
+  return decode_reply<ListMetricsReply>(text);
 }
 Result<ErrorReply> decode_error_reply(std::string_view text) {
   const auto object = parse_object(text);

@@ -16,6 +16,9 @@ inline constexpr int kMaxJsonDepth = 32;
 [[nodiscard]] std::string encode_request(std::string_view fn);  // no fields
 [[nodiscard]] std::string encode(const PrepareRequest& request);
 [[nodiscard]] std::string encode(const CommitRequest& request);
+[[nodiscard]] std::string encode(const FetchRequest& request);
+[[nodiscard]] std::string encode(const ReleaseRequest& request);
+[[nodiscard]] std::string encode(const DiagnoseRequest& request);
 [[nodiscard]] std::string encode_request(std::string_view fn, const SessionRequest& request);
 
 // The "fn" of a request: errors (invalid) for text that is not JSON, not an object, too deep, or
@@ -24,6 +27,9 @@ inline constexpr int kMaxJsonDepth = 32;
 [[nodiscard]] Result<PrepareRequest> decode_prepare_request(std::string_view text);
 [[nodiscard]] Result<CommitRequest> decode_commit_request(std::string_view text);
 [[nodiscard]] Result<SessionRequest> decode_session_request(std::string_view text);
+[[nodiscard]] Result<FetchRequest> decode_fetch_request(std::string_view text);
+[[nodiscard]] Result<ReleaseRequest> decode_release_request(std::string_view text);
+[[nodiscard]] Result<DiagnoseRequest> decode_diagnose_request(std::string_view text);
 
 // Replies.
 [[nodiscard]] std::string encode(const ErrorReply& reply);
@@ -33,6 +39,11 @@ inline constexpr int kMaxJsonDepth = 32;
 [[nodiscard]] std::string encode(const CommitReply& reply);
 [[nodiscard]] std::string encode(const FollowFrame& frame);
 [[nodiscard]] std::string encode(const CancelReply& reply);
+[[nodiscard]] std::string encode(const FetchReply& reply);
+[[nodiscard]] std::string encode(const ReleaseReply& reply);
+[[nodiscard]] std::string encode(const ListTracesReply& reply);
+[[nodiscard]] std::string encode(const DeleteTraceReply& reply);
+[[nodiscard]] std::string encode(const DiagnoseReply& reply);
 [[nodiscard]] std::string encode(const SocketDirectoryReply& reply);
 
 // On the client's side an {"error": ...} is an Error whose message is the daemon's sentence; its
@@ -43,6 +54,11 @@ inline constexpr int kMaxJsonDepth = 32;
 [[nodiscard]] Result<CommitReply> decode_commit_reply(std::string_view text);
 [[nodiscard]] Result<FollowFrame> decode_follow_frame(std::string_view text);
 [[nodiscard]] Result<CancelReply> decode_cancel_reply(std::string_view text);
+[[nodiscard]] Result<FetchReply> decode_fetch_reply(std::string_view text);
+[[nodiscard]] Result<ReleaseReply> decode_release_reply(std::string_view text);
+[[nodiscard]] Result<ListTracesReply> decode_list_traces_reply(std::string_view text);
+[[nodiscard]] Result<DeleteTraceReply> decode_delete_trace_reply(std::string_view text);
+[[nodiscard]] Result<DiagnoseReply> decode_diagnose_reply(std::string_view text);
 [[nodiscard]] Result<SocketDirectoryReply> decode_socket_directory_reply(std::string_view text);
 // nullopt-like: kind not_found when the text is no error reply.
 [[nodiscard]] Result<ErrorReply> decode_error_reply(std::string_view text);

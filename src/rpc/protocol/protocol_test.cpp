@@ -5,6 +5,7 @@
 
 #include "rpc/protocol/codec.h"
 #include "rpc/protocol/legacy.h"
+#include "rpc/protocol/metrics_codec.h"
 
 namespace dynolog::rpc {
 namespace {
@@ -20,7 +21,21 @@ StatusReply a_status() {
   status.features = {{"kineto:abstract", "degraded", "the name is taken by pid 12 (other)"}};
   status.processes = 8;
   status.sessions = 1;
-  status.collectors = {{"cpu", "collector", 0.00025, 60, 1, "reading /proc/stat"}};
+  status.collectors = {{.name = "cpu",
+                        .kind = "collector",
+                        .last_duration_s = 0.00025,
+                        .successes = 60,
+                        .failures = 1,
+                        .last_error = "reading /proc/stat",
+                        .failing = true,
+                        .unavailable = true,
+                        .age_s = 1.5,
+                        .total_duration_s = 0.5,
+                        .period_s = 10,
+                        .absent = 2,
+                        .queue_length = 3,
+                        .dropped = 4,
+                        .delivery_failures = 5}};
   status.cpu_seconds = 0.75;
   status.resident_bytes = 9'000'000'000ULL;
   status.counters = {{"late_polls", 3}, {"rejected", 18'446'744'073'709'551'615ULL}};
@@ -43,7 +58,9 @@ ProcessRow a_process() {
   row.local_rank = 0;
   row.world_size = 4;
   row.rank_source = "environment";
+  row.role = "worker";
   row.holds_gpu = true;
+  row.gpus = {0, 7};
   row.torch_version = "2.13.0+cpu";
   row.state = "idle";
   row.last_poll_age_s = 0.5;
@@ -61,13 +78,24 @@ PrepareRequest a_prepare() {
   request.selection.ranks = {0, 3};
   request.selection.user = "ada";
   request.selection.command = "train";
+  request.selection.gpus = {0, 5};
+  request.selection.container = "docker-a1";
   request.selection.all = true;
   request.selection.process_limit = 3;
-  request.trace.log_file = "/tmp/x/trace.json";
+  request.trace.log_file = "/tmp/x/{rank}/trace.json";
+  request.trace.bring = "other_view";
+  request.trace.caller_directory = "2049:77";
+  request.trace.make_directories = true;
+  request.trace.gzip = true;
   request.trace.iterations = 10;
   request.trace.iteration_roundup = 100;
   request.trace.start_time_ms = 1'700'000'000'000;
+  request.trace.start_in_s = 7.5;
   request.trace.warmup_s = 2;
+  request.trace.activity_types = {"cpu_op", "kernel"};
+  request.trace.buffer_mb = 512;
+  request.trace.pm_sampling_metrics = {"sm__cycles_active.avg", "dram__bytes_read.sum"};
+  request.trace.pm_sampling_device = 3;
   request.trace.record_shapes = true;
   request.trace.with_modules = true;
   request.trace.set = {{"VERBOSE_LOG_LEVEL", "1"}, {"ACTIVITY_TYPES", "cpu_op,kernel"}};
@@ -79,31 +107,125 @@ PrepareReply a_plan() {
   planned.pid = 12345;
   planned.namespace_pid = 7;
   planned.rank = 2;
+  planned.local_rank = 1;
   planned.world_size = 4;
   planned.user = "ada";
   planned.command = "python train.py";
   planned.job = "123";
+  planned.torch_version = "2.13.0";
+  planned.gpus = {2, 3};
+  planned.brought = true;
   planned.file = "/tmp/x/trace_7.json";
   planned.expected_wait_s = 4.25;
+  planned.poll_s = 1.5;
+  planned.warmup_s = 1.25;
+  planned.window_s = 0.5;
   planned.notes = {"one", "two"};
   planned.problem = "stalled";
-  return {"00ff00ff00ff00ff", {planned},           {{99, "torchrun", "launcher"}},
-          {"rank 5: none"},   "1 of 4 ranks here", 60};
+  return {.session = "00ff00ff00ff00ff",
+          .host = "node7",
+          .planned = {planned},
+          .skipped = {{.pid = 99,
+                       .rank = 3,
+                       .role = "launcher",
+                       .command = "torchrun",
+                       .reason = "it starts the workers"}},
+          .unmatched = {"rank 5: none"},
+          .coverage = "1 of 4 ranks here",
+          .expires_in_s = 60};
+}
+
+TraceSummary a_summary() {
+  TraceSummary summary;
+  summary.whole = summary.compressed = summary.has_distributed_info = true;
+  summary.bytes = 1'400'000;
+  summary.file_bytes = 90'000;
+  summary.closing_brace = 1'399'999;
+  summary.trace_id = "18446744073709551615";
+  summary.host_name = "node7";
+  summary.distributed_rank = 2;
+  summary.events = 5800;
+  summary.categories = {{"kernel", 700}, {"cpu_op", 650}};
+  summary.kernels = 700;
+  summary.steps = 12;
+  summary.warnings = {"a buffer was dropped"};
+  summary.truncation = "the last kernel ends 90 ms before the window";
+  summary.first_ns = 1'700'000'000'000'000'001;
+  summary.last_ns = 1'700'000'000'500'000'002;
+  summary.window_start_ns = 1'700'000'000'000'000'003;
+  summary.window_end_ns = 1'700'000'000'500'000'004;
+  summary.gpus = {{.device = 2,
+                   .window_s = 0.5,
+                   .busy_s = 0.375,
+                   .communication_s = 0.125,
+                   .idle_s = 0.0625,
+                   .longest_gap_s = 0.03125,
+                   .longest_gap_start_ns = 1'700'000'000'100'000'000}};
+  summary.top_kernels = {{"gemm", 0.25, 40}};
+  summary.top_operators = {{"aten::mm", 0.75, 44}};
+  summary.approximate = true;
+  summary.approximation = "more names than fit";
+  return summary;
 }
 
 FollowFrame a_frame() {
   TraceUpdate update;
   update.pid = 12345;
+  update.namespace_pid = 7;
   update.rank = 2;
-  update.state = "written";
+  update.local_rank = 1;
+  update.job = "4711";
+  update.state = "delivered";
   update.sentence = "the trace is whole";
   update.file = "/tmp/x/trace_7.json";
-  update.events = 5800;
-  update.bytes = 1'400'000;
+  update.file_id = "2049:78";
+  update.location = "host";
   update.trace_id = "18446744073709551615";
-  update.ended = update.checked = update.whole = update.ours = true;
+  update.ended = update.fetchable = true;
+  update.checked = update.whole = update.ours = true;
   update.problem = "none";
-  return {"00ff00ff00ff00ff", {update}, true};
+  update.notes = {"copied to another file system"};
+  update.summary = a_summary();
+  update.may_still_write = true;
+  return {"00ff00ff00ff00ff", {update}, true, "node7"};
+}
+
+FetchReply a_piece() {
+  return {.offset = 4'194'304,
+          .plain_bytes = 100'000,
+          .total_bytes = 18'446'744'073'709'551'615ULL,
+          .crc32 = 4'294'967'295U,
+          .stamp = "2049:78:1:2",
+          .data = "H4sI",
+          .last = true,
+          .side_car = R"({"rank": 2})"};
+}
+
+ListTracesReply a_list_of_traces() {
+  return {.sessions = {{.session = "00ff",
+                        .user = "ada",
+                        .created_ms = 1'700'000'000'000,
+                        .ended = true,
+                        .traces = {a_frame().updates.front(), TraceUpdate{}},
+                        .commands = {"python train.py", "python"},
+                        .kept_bytes = 12,
+                        .kept_until_ms = 1'700'000'600'000}},
+          .kept_bytes = 13,
+          .quota_bytes = 14,
+          .keep_s = 86'400.5,
+          .host = "node7"};
+}
+
+DiagnoseReply a_diagnosis() {
+  return {{{.check = "registered",
+            .level = "broken",
+            .pid = 12,
+            .rank = 3,
+            .command = "python",
+            .what = "it has never called",
+            .why = "it cannot be traced",
+            .fix = "export KINETO_USE_DAEMON=1"},
+           Finding{}}};
 }
 
 // Encoded, decoded and encoded again is the same text; so no field is lost or mixed up (each has a
@@ -118,36 +240,97 @@ TEST(Codec, RepliesGoThereAndBack) {
   EXPECT_EQ(encode(*decode_follow_frame(encode(a_frame()))), encode(a_frame()));
   const CancelReply cancel{2, {5, 6}};
   EXPECT_EQ(encode(*decode_cancel_reply(encode(cancel))), encode(cancel));
+  EXPECT_EQ(encode(*decode_fetch_reply(encode(a_piece()))), encode(a_piece()));
+  EXPECT_TRUE(decode_release_reply(encode(ReleaseReply{true}))->removed);
+  const std::string traces = encode(a_list_of_traces());
+  EXPECT_EQ(encode(*decode_list_traces_reply(traces)), traces);
+  EXPECT_EQ(decode_delete_trace_reply(encode(DeleteTraceReply{77}))->freed_bytes, 77U);
+  EXPECT_EQ(encode(*decode_diagnose_reply(encode(a_diagnosis()))), encode(a_diagnosis()));
   const SocketDirectoryReply directory{"/run/dynolog/u/1000"};
   EXPECT_EQ(decode_socket_directory_reply(encode(directory))->directory, directory.directory);
 }
 
 TEST(Codec, RequestsGoThereAndBack) {
   EXPECT_EQ(encode(*decode_prepare_request(encode(a_prepare()))), encode(a_prepare()));
-  const CommitRequest commit{"ab", 1.5};
+  const CommitRequest commit{"ab", 1.5, false};
   EXPECT_EQ(encode(*decode_commit_request(encode(commit))), encode(commit));
+  const FetchRequest fetch{"ab", 7, 18'446'744'073'709'551'615ULL};
+  EXPECT_EQ(encode(*decode_fetch_request(encode(fetch))), encode(fetch));
+  const ReleaseRequest release{"ab", 7, "/home/ada/trace_7.json"};
+  EXPECT_EQ(encode(*decode_release_request(encode(release))), encode(release));
+  const DiagnoseRequest diagnose{{1, 2}, "123", true};
+  EXPECT_EQ(encode(*decode_diagnose_request(encode(diagnose))), encode(diagnose));
   const std::string follow = encode_request("followTrace", SessionRequest{"ab"});
   EXPECT_EQ(decode_session_request(follow)->session, "ab");
   EXPECT_EQ(*decode_fn(follow), "followTrace");
   EXPECT_EQ(*decode_fn(encode(a_prepare())), "prepareTrace");
+  EXPECT_EQ(*decode_fn(encode(FetchRequest{})), "fetchTrace");
+  EXPECT_EQ(*decode_fn(encode(ReleaseRequest{})), "releaseTrace");
+  EXPECT_EQ(*decode_fn(encode(DiagnoseRequest{})), "diagnose");
   EXPECT_EQ(*decode_fn(encode_request("daemonStatus")), "daemonStatus");
 }
 
 TEST(Codec, WhatStandsOnTheWire) {
   EXPECT_EQ(encode_request("daemonStatus"), R"({"fn":"daemonStatus"})");
   EXPECT_EQ(encode(CommitRequest{"ab", 0}),
-            R"({"fn":"commitTrace","session":"ab","deadline_s":0.0})");
+            R"({"fn":"commitTrace","session":"ab","deadline_s":0.0,"attended":true})");
   EXPECT_EQ(encode(CancelReply{1, {7}}), R"({"schema":1,"withdrawn":1,"beyond_recall":[7]})");
   EXPECT_EQ(encode(ErrorReply{"denied", "no"}), R"({"error":{"code":"denied","message":"no"}})");
   // What is not known is not there, rather than null or 0.
   const std::string row = encode(ListProcessesReply{{ProcessRow{}}});
   EXPECT_EQ(row.find("\"rank\""), std::string::npos);
   EXPECT_EQ(row.find("null"), std::string::npos);
+  const std::string update = encode(FollowFrame{"ab", {TraceUpdate{}}, false});
+  EXPECT_EQ(update.find("\"summary\""), std::string::npos);
+  EXPECT_FALSE(decode_follow_frame(update)->updates.front().summary);
+}
+
+// A piece of a file is the longest string of all.
+TEST(Codec, TheLargestPieceFits) {
+  FetchReply piece = a_piece();
+  piece.data.assign(64U << 10U, 'A');
+  EXPECT_EQ(decode_fetch_reply(encode(piece))->data, piece.data);
+  piece.data += 'A';
+  EXPECT_FALSE(decode_fetch_reply(encode(piece)));
+}
+
+TEST(Codec, WrongTypesInASummaryAreNamed) {
+  std::string frame = encode(a_frame());
+  const std::string_view good = "\"busy_s\":0.375";
+  frame.replace(frame.find(good), good.size(), "\"busy_s\":\"much\"");
+  const auto bad = decode_follow_frame(frame);
+  ASSERT_FALSE(bad);
+  EXPECT_NE(bad.error().message.find("updates[0].summary.gpus[0].busy_s"), std::string::npos)
+      << bad.error().message;
 }
 
 TEST(Codec, BadUtf8IsReplacedNotThrown) {
   const std::string text = encode(SocketDirectoryReply{"/tmp/\xff"});
   EXPECT_EQ(decode_socket_directory_reply(text)->directory, "/tmp/\xEF\xBF\xBD");
+}
+
+TEST(Codec, MetricsHaveLabelsAsObjectsAndAbsentValuesAsNull) {
+  QueryMetricsReply reply{.host = "h", .begin_ms = 5, .step_ms = 1000, .results = {}};
+  reply.results.push_back({.selector = "m",
+                           .metric = "m",
+                           .unit = "",
+                           .help = "",
+                           .series = {{.labels = {{{"a", "1"}, {"b", "x\ny"}}},
+                                       .values = {1.5, std::nullopt, 1e300}}}});
+  const std::string text = encode(reply);
+  const std::string shown = R"("labels":{"a":"1","b":"x\ny"},"values":[1.5,null,1e+300])";
+  EXPECT_NE(text.find(shown), std::string::npos) << text;
+  const auto back = decode_query_metrics_reply(text);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(encode(*back), text);
+  QueryMetricsRequest request;
+  request.expressions.push_back({.selector = "m", .by = {"a"}});
+  request.last_ms = 5;
+  const auto again = decode_query_metrics_request(encode(request));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->last_ms, 5);
+  EXPECT_FALSE(again->begin_ms);
+  EXPECT_EQ(again->expressions.at(0).by, std::vector<std::string>{"a"});
 }
 
 TEST(Codec, UnknownFieldsArePassedOver) {

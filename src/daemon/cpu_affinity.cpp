@@ -1,0 +1,47 @@
+// --cpu_list, by sched_setaffinity().
+#include "daemon/cpu_affinity.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "base/cpu_set.h"
+
+namespace dynolog {
+namespace {
+
+struct SetFree {
+  void operator()(cpu_set_t* set) const { CPU_FREE(set); }
+};
+
+}  // namespace
+
+Status keep_to_cpus(std::string_view list) {
+  if (list.empty()) return {};
+  const auto cpus = parse_cpu_set(list);
+  if (!cpus) return with_context(cpus.error(), "--cpu_list");
+  const long there = ::sysconf(_SC_NPROCESSORS_CONF);
+  if (there > 0 && cpus->back() >= static_cast<unsigned long>(there)) {
+    return fail(ErrorKind::invalid, fmt::format("--cpu_list={}: there is no CPU {}; this host has "
+                                                "0-{}",
+                                                list, cpus->back(), there - 1));
+  }
+  const std::unique_ptr<cpu_set_t, SetFree> set(CPU_ALLOC(kMaxCpus));
+  if (!set) return fail_errno(ENOMEM, "--cpu_list");
+  const std::size_t size = CPU_ALLOC_SIZE(kMaxCpus);
+  CPU_ZERO_S(size, set.get());
+  for (const std::uint32_t cpu : *cpus) CPU_SET_S(cpu, size, set.get());
+  if (::sched_setaffinity(0, size, set.get()) == 0) return {};
+  if (errno == EINVAL) {
+    return fail(ErrorKind::invalid,
+                fmt::format("--cpu_list={}: none of these CPUs is online and allowed to this "
+                            "process (its cpuset, or AllowedCPUs= of its unit)",
+                            list));
+  }
+  return fail_errno(errno, fmt::format("--cpu_list={}", list));
+}
+
+}  // namespace dynolog

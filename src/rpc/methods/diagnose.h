@@ -1,0 +1,10 @@
+// Why processes can or cannot be traced.
+#pragma once
+
+#include "rpc/methods/method.h"
+
+namespace dynolog::rpc {
+
+void diagnose(const Request& request);
+
+}  // namespace dynolog::rpc
