@@ -3,15 +3,24 @@
 
 #include "cli/command.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/metrics.h"
+#include "cli/commands/top.h"
 
 namespace dynolog {
 namespace {
 
 constexpr std::array kCommands{
     CommandEntry{"status", "", "How the daemon is", commands::make_status},
+    CommandEntry{"top", "", "The host live on a terminal, or as it was", commands::make_top},
     CommandEntry{"ps", "", "The PyTorch processes that can be traced", commands::make_ps},
     CommandEntry{"gputrace", "trace", "Trace PyTorch processes, and wait for the files",
                  commands::make_gputrace},
+    CommandEntry{"traces", "", "Sessions of late: list, show, fetch, cancel, delete",
+                 commands::make_traces},
+    CommandEntry{"metrics", "", "Figures of the host, from the hours that the daemon keeps",
+                 commands::make_metrics},
+    CommandEntry{"doctor", "", "Why a process cannot be traced, and what to type",
+                 commands::make_doctor},
     CommandEntry{"env", "", "Variables that make a job traceable: eval \"$(dyno env)\"",
                  commands::make_env},
     CommandEntry{"version", "", "Versions of dyno and of the daemon", commands::make_version},

@@ -35,21 +35,32 @@ Examples:
   dyno --hostname node7 status
   dyno help gputrace
 
-Exit codes: 0 done, 2 usage, 3 nothing matched, 4 some or all failed, 5 deadline, 6 no daemon,
-7 refused, 8 written but not checked.)";
+Exit codes: 0 done, 1 something is broken (doctor), 2 usage, 3 nothing matched, 4 some or all
+failed, 5 deadline, 6 no daemon, 7 refused, 8 in its place but not checked.)";
 
-std::set<std::string> long_names(const CLI::App& root) {
-  std::set<std::string> names;
-  const auto collect = [&names](const CLI::App& app) {
-    for (const CLI::Option* option : app.get_options()) {
-      for (const std::string& name : option->get_lnames()) names.insert(name);
-    }
-  };
-  collect(root);
-  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
-    collect(*command);
+std::vector<const CLI::App*> commands_below(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+void collect_long_names(const CLI::App& app, std::set<std::string>& names) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.insert(name);
   }
-  return names;
+  for (const CLI::App* command : commands_below(app)) collect_long_names(*command, names);
+}
+
+void collect_commands(const CLI::App& app, std::vector<std::string>& names) {
+  for (const CLI::App* command : commands_below(app)) {
+    names.push_back(command->get_name());
+    collect_commands(*command, names);
+  }
+}
+
+// " traces list" for what was typed of the commands.
+std::string typed_commands(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty()) return "";
+  return " " + chosen.front()->get_name() + typed_commands(*chosen.front());
 }
 
 // "--log_file=x" is "--log-file=x"; values are left alone.
@@ -61,20 +72,48 @@ std::string with_dashes(const std::string& argument, const std::set<std::string>
   return names.contains(name) ? "--" + name + argument.substr(end) : argument;
 }
 
-std::string suggestion(const CLI::App& root, const std::vector<std::string>& arguments,
-                       const std::set<std::string>& names) {
-  std::vector<std::string> candidates;
-  for (const std::string& name : names) candidates.push_back("--" + name);
-  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
-    candidates.push_back(command->get_name());
+// The innermost of the commands that were typed.
+const CLI::App& typed_command(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : typed_command(*chosen.front());
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> options;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
   }
+  return options;
+}
+
+// Only of what could stand there: the options of the typed command and the global ones, and the
+// commands below it.
+std::string suggestion(const CLI::App& root, const std::vector<std::string>& arguments) {
+  const CLI::App& typed = typed_command(root);
+  std::vector<std::string> options = options_of(root);
+  if (&typed != &root) {
+    for (std::string& option : options_of(typed)) options.push_back(std::move(option));
+  }
+  std::vector<std::string> commands;
+  for (const CLI::App* command : commands_below(typed)) commands.push_back(command->get_name());
+  std::vector<std::string> all_commands;
+  collect_commands(root, all_commands);
   for (const std::string& argument : arguments) {
     const std::string word = argument.substr(0, argument.find('='));
-    if (std::ranges::find(candidates, word) != candidates.end()) continue;
-    const std::string near = nearest(word, candidates);
+    const bool option = word.starts_with('-');
+    const std::vector<std::string>& known = option ? options : all_commands;
+    if (std::ranges::find(known, word) != known.end()) continue;
+    const std::string near = nearest(word, option ? options : commands);
     if (!near.empty()) return fmt::format(" Did you mean {}?", near);
   }
   return "";
+}
+
+// Whether the sentence begins with an option that stands in the root's help alone.
+bool is_about_global_option(const CLI::App& root, std::string_view sentence) {
+  return std::ranges::any_of(options_of(root), [&](const std::string& option) {
+    return sentence.starts_with(option + ":") && option != "--help";
+  });
 }
 
 void add_global_options(CLI::App& root, GlobalOptions& global) {
@@ -118,12 +157,24 @@ std::string list_of_commands() {
   return text;
 }
 
+// Of a command that has some of its own, each with the first line of what it says of itself.
+std::string list_of_commands(const CLI::App& app) {
+  const auto commands = commands_below(app);
+  if (commands.empty()) return "";
+  std::string text = "\nCommands:\n";
+  for (const CLI::App* command : commands) {
+    const std::string about = command->get_description();
+    text += fmt::format("  {:<20}{}\n", command->get_name(), about.substr(0, about.find('\n')));
+  }
+  return text;
+}
+
 // Subcommands are listed by our own table, since CLI11 would print their whole descriptions.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { column_width(40); }
   std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode /*mode*/) const override {
-    return app->get_parent() == nullptr ? list_of_commands() : "";
+    return app->get_parent() == nullptr ? list_of_commands() : list_of_commands(*app);
   }
   std::string make_footer(const CLI::App* app) const override {
     const std::string text = CLI::Formatter::make_footer(app);
@@ -140,12 +191,13 @@ class HelpFormatter : public CLI::Formatter {
 
 ExitCode wrong_usage(const World& world, const CLI::App& root, const CLI::ParseError& error,
                      const std::vector<std::string>& arguments) {
-  // Only a word that nobody knows may be a slip of the pen.
-  const bool unknown = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  world.err << fmt::format(
-      "dyno: {}.{} See dyno{} --help\n", clean_text(error.what(), 300),
-      unknown ? suggestion(root, arguments, long_names(root)) : "",
-      root.get_subcommands().empty() ? "" : " " + root.get_subcommands().front()->get_name());
+  // Only a word that nobody knows may be a slip of the pen; in a command's place it is missed.
+  const bool unknown = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                       dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  const std::string sentence = clean_text(error.what(), 300);
+  world.err << fmt::format("dyno: {}.{} See dyno{} --help\n", sentence,
+                           unknown ? suggestion(root, arguments) : "",
+                           is_about_global_option(root, sentence) ? "" : typed_commands(root));
   return ExitCode::usage;
 }
 
@@ -159,7 +211,8 @@ ExitCode run_dyno(const World& world, std::vector<std::string> arguments) {
   add_global_options(root, global);
   const std::vector<Declared> commands = add_commands(root);
   root.require_subcommand(0, 1);
-  const auto names = long_names(root);
+  std::set<std::string> names;
+  collect_long_names(root, names);
   for (std::string& argument : arguments) argument = with_dashes(argument, names);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

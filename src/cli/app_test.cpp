@@ -1,194 +1,32 @@
 // dyno as a whole against a scripted daemon: what it prints, where, and its exit code.
-#include "cli/app.h"
-
-#include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
+#include <sys/types.h>
 
-#include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <future>
-#include <map>
-#include <memory>
-#include <sstream>
 
-#include "cli/fake_daemon.h"
-#include "rpc/protocol/codec.h"
+#include "cli/dyno_fixture.h"
 #include "rpc/protocol/legacy.h"
+#include "testing/source_tree.h"
 
 namespace dynolog {
 namespace {
 
 using rpc::encode;
+using testing::a_plan;
+using testing::answers;
+using testing::delivered;
+using testing::DynoTest;
 using testing::FakeDaemon;
 using testing::FakePeer;
+using testing::frame;
 using ::testing::HasSubstr;
+using testing::kUid;
 using ::testing::Not;
 using testing::Script;
+using testing::traces;
+using testing::update;
 namespace fs = std::filesystem;
-
-constexpr std::uint32_t kUid = 4242;
-
-// Real time that a script can put forward.
-class ForwardClock final : public Clock {
- public:
-  MonotonicTime monotonic() const override { return clock_.monotonic() + Nanoseconds(ahead_); }
-  WallTime wall() const override { return clock_.wall(); }
-  void advance(Nanoseconds time) { ahead_ += time.count(); }
-
- private:
-  SystemClock clock_;
-  std::atomic<std::int64_t> ahead_ = 0;
-};
-
-class DynoTest : public ::testing::Test {
- protected:
-  DynoTest() {
-    std::string pattern = (fs::temp_directory_path() / "dyno-test-XXXXXX").string();
-    directory_ = ::mkdtemp(pattern.data());
-    int ends[2] = {-1, -1};
-    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-    interrupt_read_.reset(ends[0]);
-    interrupt_write_.reset(ends[1]);
-  }
-  ~DynoTest() override { fs::remove_all(directory_); }
-
-  int dyno(std::vector<std::string> arguments, std::uint32_t uid = kUid) {
-    out_.str("");
-    err_.str("");
-    const World world{
-        .out = out_,
-        .err = err_,
-        .environment = [this](const std::string& name) -> std::optional<std::string> {
-          const auto found = environment_.find(name);
-          if (found == environment_.end()) return std::nullopt;
-          return found->second;
-        },
-        .uid = uid,
-        .working_directory = working_directory_.empty() ? directory_ : working_directory_,
-        .system_run_dir = directory_ + "/system",
-        .temporary_dir = directory_ + "/tmp",
-        .clock = clock_,
-        .terminal = terminal_,
-        .out_columns = out_columns_,
-        .service_installed = service_installed_,
-        .take_interrupts = [this] { return interrupt_read_.get(); },
-        .reconnect_for = reconnect_for_};
-    return static_cast<int>(run_dyno(world, std::move(arguments)));
-  }
-  std::string socket_path() const { return directory_ + "/dynolog.sock"; }
-  // A daemon at --run-dir.
-  void daemon(std::vector<Script> scripts) {
-    daemon_ = std::make_unique<FakeDaemon>(socket_path(), std::move(scripts));
-  }
-  std::vector<std::string> here(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), {"--run-dir", directory_});
-    return arguments;
-  }
-  // The ones that gputrace made for traces.
-  std::vector<std::string> directories() const {
-    std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(directory_)) {
-      if (entry.path().filename().string().starts_with("dynolog-2")) found.push_back(entry.path());
-    }
-    return found;
-  }
-  void interrupt() { EXPECT_EQ(::write(interrupt_write_.get(), "x", 1), 1); }
-  std::string out() const { return out_.str(); }
-  std::string err() const { return err_.str(); }
-
-  std::string directory_;
-  std::string working_directory_;  // "": directory_
-  std::map<std::string, std::string> environment_;
-  Terminal terminal_;
-  int out_columns_ = 0;
-  bool service_installed_ = false;
-  Nanoseconds reconnect_for_ = std::chrono::seconds(30);
-  ForwardClock clock_;
-  std::unique_ptr<FakeDaemon> daemon_;
-
- private:
-  std::ostringstream out_;
-  std::ostringstream err_;
-  UniqueFd interrupt_read_;
-  UniqueFd interrupt_write_;
-};
-
-Script answers(std::vector<std::string> replies) {
-  return [replies = std::move(replies)](FakePeer& peer) {
-    for (const std::string& reply : replies) {
-      if (peer.request().empty()) return;
-      peer.reply(reply);
-    }
-    peer.until_closed();
-  };
-}
-
-rpc::PrepareReply a_plan() {
-  rpc::PlannedTrace one;
-  one.pid = 100;
-  one.rank = 0;
-  one.world_size = 2;
-  one.user = "ada";
-  one.job = "7";
-  one.file = "/tmp/x/trace_100.json";
-  one.expected_wait_s = 4;
-  rpc::PlannedTrace two = one;
-  two.pid = 101;
-  two.rank = 1;
-  two.file = "/tmp/x/trace_101.json";
-  return {.session = "abcd",
-          .planned = {one, two},
-          .skipped = {{99, "torchrun", "launcher of the job"}},
-          .unmatched = {},
-          .coverage = "2 of 2 ranks here",
-          .expires_in_s = 60};
-}
-
-rpc::TraceUpdate update(std::int64_t pid, int rank, const std::string& state) {
-  rpc::TraceUpdate made;
-  made.pid = pid;
-  made.rank = rank;
-  made.state = state;
-  made.sentence = state + " now";
-  return made;
-}
-
-rpc::TraceUpdate written(std::int64_t pid, int rank) {
-  rpc::TraceUpdate made = update(pid, rank, "written");
-  made.sentence = "";
-  made.trace_id = "77";
-  made.file = "/tmp/x/trace_" + std::to_string(pid) + ".json";
-  made.events = 5800;
-  made.bytes = 1'400'000;
-  made.ended = made.checked = made.whole = made.ours = true;
-  return made;
-}
-
-std::string frame(std::vector<rpc::TraceUpdate> updates, bool done) {
-  return encode(rpc::FollowFrame{"abcd", std::move(updates), done});
-}
-
-// prepare and commit, then the follow frames.
-Script traces(rpc::PrepareReply plan, std::vector<std::string> frames,
-              std::vector<std::string>* requests = nullptr) {
-  return [=](FakePeer& peer) {
-    const auto take = [&] {
-      std::string text = peer.request();
-      if (requests != nullptr) requests->push_back(text);
-    };
-    take();
-    peer.reply(encode(plan));
-    take();
-    peer.reply(encode(rpc::CommitReply{"abcd", plan.planned.size()}));
-    take();
-    for (const std::string& each : frames) peer.reply(each);
-    peer.until_closed();
-  };
-}
 
 TEST_F(DynoTest, NoDaemonSaysWhatWasTriedAndWhatToDo) {
   EXPECT_EQ(dyno({"status"}), 6);
@@ -324,18 +162,18 @@ TEST_F(DynoTest, EnvForShells) {
 
 TEST_F(DynoTest, TraceToItsEnd) {
   std::vector<std::string> requests;
-  daemon({traces(
-      a_plan(),
-      {frame({update(100, 0, "staged"), update(101, 1, "staged")}, false),
-       frame({update(100, 0, "tracing")}, false), frame({written(100, 0), written(101, 1)}, true)},
-      &requests)});
+  daemon({traces(a_plan(),
+                 {frame({update(100, 0, "staged"), update(101, 1, "staged")}, false),
+                  frame({update(100, 0, "tracing")}, false),
+                  frame({delivered(100, 0), delivered(101, 1)}, true)},
+                 &requests)});
   EXPECT_EQ(dyno(here({"gputrace", "--log_file", "x.json", "--pids", "100,101", "--rank", "0-1",
                        "--with-stacks", "--set", "A=b=c", "--deadline", "60"})),
             0);
   EXPECT_THAT(out(), HasSubstr("0/2"));
   EXPECT_THAT(out(), HasSubstr("skipped pid 99 (torchrun): launcher of the job"));
   EXPECT_THAT(out(), HasSubstr("2 of 2 ranks here"));
-  EXPECT_THAT(out(), HasSubstr("2 of 2 traces written and checked"));
+  EXPECT_THAT(out(), HasSubstr("2 of 2 traces delivered and checked"));
   EXPECT_THAT(out(), HasSubstr("/tmp/x/trace_101.json"));
   EXPECT_THAT(err(), HasSubstr("rank 0, pid 100: tracing now\n"));
   EXPECT_THAT(err(), Not(HasSubstr("\x1b")));
@@ -354,8 +192,8 @@ TEST_F(DynoTest, TraceToItsEnd) {
 }
 
 TEST_F(DynoTest, TraceAsJsonKeepsStdoutForTheData) {
-  daemon({traces(a_plan(), {frame({written(100, 0), update(101, 1, "staged")}, false),
-                            frame({written(101, 1)}, true)})});
+  daemon({traces(a_plan(), {frame({delivered(100, 0), update(101, 1, "staged")}, false),
+                            frame({delivered(101, 1)}, true)})});
   EXPECT_EQ(dyno(here({"--json", "gputrace", "--log-file", "/tmp/x/trace.json"})), 0);
   EXPECT_EQ(out().substr(0, 17), "{\n  \"schema\": 1,\n");
   EXPECT_THAT(out(), HasSubstr("\"exit_code\": 0"));
@@ -368,7 +206,7 @@ TEST_F(DynoTest, LiveTableMovesTheCursorUp) {
   rpc::TraceUpdate wide = update(100, 0, "staged");
   wide.sentence = std::string(200, 'w');
   daemon({traces(a_plan(), {frame({wide, update(101, 1, "staged")}, false),
-                            frame({written(100, 0), written(101, 1)}, true)})});
+                            frame({delivered(100, 0), delivered(101, 1)}, true)})});
   EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/trace.json"})), 0);
   EXPECT_THAT(err(), HasSubstr("\x1b[4A"));  // header, two rows, the line below
   std::istringstream lines(err());
@@ -383,10 +221,39 @@ TEST_F(DynoTest, OneOfTwoFailed) {
   rpc::TraceUpdate busy = update(101, 1, "busy");
   busy.ended = true;
   busy.sentence = "its own torch.profiler runs";
-  daemon({traces(a_plan(), {frame({written(100, 0), busy}, true)})});
+  std::promise<std::string> asked;
+  daemon({traces(a_plan(), {frame({delivered(100, 0), busy}, true)}), [&](FakePeer& peer) {
+            asked.set_value(peer.request());
+            rpc::Finding fine;
+            fine.check = "clock";
+            fine.level = "ok";
+            fine.what = "all is well";
+            rpc::Finding warning = fine;
+            warning.level = "warning";
+            warning.what = "too\x1b old";
+            rpc::Finding broken{.check = "profiler",
+                                .level = "broken",
+                                .pid = 101,
+                                .rank = 1,
+                                .command = "python",
+                                .what = "its own profiler runs",
+                                .why = "one at a time",
+                                .fix = "wait for its end"};
+            peer.reply(encode(rpc::DiagnoseReply{{fine, warning, broken}}));
+            peer.until_closed();
+          }});
   EXPECT_EQ(dyno(here({"trace", "--log-file", "/tmp/x/trace.json"})), 4);
   EXPECT_THAT(out(), HasSubstr("rank 1, pid 101: its own torch.profiler runs"));
-  EXPECT_THAT(out(), HasSubstr("1 of 2 traces written and checked"));
+  EXPECT_THAT(out(), HasSubstr("1 of 2 traces delivered and checked"));
+  EXPECT_EQ(rpc::decode_diagnose_request(asked.get_future().get())->pids,
+            std::vector<std::int64_t>{101});
+  const auto broken =
+      err().find("rank 1, pid 101: broken: its own profiler runs -> wait for its end\n");
+  const auto warning = err().find("warning: too\xEF\xBF\xBD old\n");
+  EXPECT_NE(warning, std::string::npos);
+  EXPECT_LT(broken, warning);
+  EXPECT_THAT(err(), HasSubstr("doctor` says why each matters"));
+  EXPECT_THAT(err(), Not(HasSubstr("all is well")));
 }
 
 TEST_F(DynoTest, DeadlineIsFive) {
@@ -404,10 +271,11 @@ TEST_F(DynoTest, DeadlineIsFive) {
       peer.until_closed();
     };
   };
-  const std::vector<std::string> ended{frame({written(100, 0), late}, true)};
+  const std::vector<std::string> ended{frame({delivered(100, 0), late}, true)};
   const std::vector<std::string> hangs{frame({update(100, 0, "staged")}, false)};
-  daemon({late_after(std::chrono::seconds(61), ended), late_after(std::chrono::seconds(66), hangs),
-          late_after({}, ended)});
+  const auto why = answers({encode(rpc::DiagnoseReply{})});
+  daemon({late_after(std::chrono::seconds(61), ended), why,
+          late_after(std::chrono::seconds(66), hangs), why, late_after({}, ended)});
   const auto arguments = here({"gputrace", "--log-file", "/tmp/x/trace.json", "--deadline", "60"});
   EXPECT_EQ(dyno(arguments), 5);
   EXPECT_EQ(dyno(arguments), 5);  // a daemon that does not keep the deadline is not waited for
@@ -416,52 +284,94 @@ TEST_F(DynoTest, DeadlineIsFive) {
 
 TEST_F(DynoTest, NothingMatchedIsThree) {
   rpc::PrepareReply none;
-  none.skipped = {{99, "torchrun", "launcher of the job"}};
-  daemon({answers({encode(none)})});
-  EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/trace.json"})), 3);
+  none.skipped = {{.pid = 99,
+                   .rank = {},
+                   .role = "launcher",
+                   .command = "torchrun",
+                   .reason = "launcher of the job"}};
+  rpc::Finding finding;
+  finding.check = "registered";
+  finding.level = "broken";
+  finding.pid = 98;
+  finding.what = "it has no KINETO_USE_DAEMON";
+  finding.fix = "dyno env";
+  std::promise<std::string> asked;
+  daemon({answers({encode(none)}),
+          [&](FakePeer& peer) {
+            asked.set_value(peer.request());
+            peer.reply(encode(rpc::DiagnoseReply{{finding}}));
+          },
+          answers({encode(none)}),
+          answers({encode(rpc::ErrorReply{"unknown_method", "there is no such function"})})});
+  EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/trace.json", "--job-id", "7", "--json"})),
+            3);
   EXPECT_THAT(err(), HasSubstr("no process matched"));
-  EXPECT_THAT(out(), HasSubstr("launcher of the job"));
+  EXPECT_THAT(err(), HasSubstr("launcher of the job"));
+  EXPECT_THAT(err(), HasSubstr("pid 98: broken: it has no KINETO_USE_DAEMON -> dyno env\n"));
+  EXPECT_THAT(out(), HasSubstr("\"findings\": [\n    {\n      \"check\": \"registered\""));
+  EXPECT_EQ(rpc::decode_diagnose_request(asked.get_future().get())->job, "7");
+  // An older daemon does not know the question: nothing is said of it.
+  EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/trace.json"})), 3);
+  EXPECT_THAT(err(), Not(HasSubstr("function")));
+  EXPECT_THAT(err(), Not(HasSubstr("doctor")));
 }
 
-TEST_F(DynoTest, WithoutAProcessNoDirectoryIsNeeded) {
+TEST_F(DynoTest, WhyNothingCanBeTracedIsSaidOnce) {
+  rpc::PrepareReply plan = a_plan();
+  plan.session = "";
+  for (rpc::PlannedTrace& each : plan.planned) each.problem = "it is stalled";
+  const std::string none = encode(rpc::DiagnoseReply{});
+  daemon({answers({encode(plan)}), answers({none}), answers({encode(plan)}), answers({none})});
+  EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/t.json"})), 4);
+  const std::string why = "pid 101: cannot be traced: it is stalled\n";
+  EXPECT_THAT(out(), HasSubstr(why));
+  EXPECT_EQ(out().find(why), out().rfind(why));
+  EXPECT_THAT(out(), HasSubstr("0 of 2 traces delivered"));
+  EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/t.json", "--json"})), 4);
+  EXPECT_THAT(err(), HasSubstr(why));
+}
+
+TEST_F(DynoTest, WithoutAProcessNoDirectoryStays) {
   const std::string none = encode(rpc::PrepareReply{});
-  rpc::ProcessRow other;
-  other.pid = 5;
-  const std::string list = encode(rpc::ListProcessesReply{{other}});
   daemon({[&](FakePeer& peer) {
-            (void)peer.request();
-            peer.reply(encode(rpc::ListProcessesReply{}));
-            (void)peer.request();
-            EXPECT_TRUE(directories().empty());
+            const auto asked = rpc::decode_prepare_request(peer.request());
+            ASSERT_EQ(directories().size(), 1U);
+            EXPECT_EQ(asked->trace.log_file, directories().front() + "/trace.json");
+            EXPECT_EQ(asked->trace.bring, "needed");
+            struct stat info{};
+            ASSERT_EQ(::stat(directories().front().c_str(), &info), 0);
+            EXPECT_EQ(asked->trace.caller_directory,
+                      std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino));
             peer.reply(none);
             peer.until_closed();
           },
-          answers({list, none}), answers({list, none}), answers({list, encode(a_plan())})});
-  EXPECT_EQ(dyno(here({"gputrace"})), 3);
+          [](FakePeer& peer) { (void)peer.request(); },  // nobody knows why
+          answers({none}), [](FakePeer& peer) { (void)peer.request(); },
+          answers({encode(a_plan())})});
   EXPECT_EQ(dyno(here({"gputrace"})), 3);
   EXPECT_TRUE(directories().empty());
   working_directory_ = directory_ + "/none";  // nothing can be made there
   EXPECT_EQ(dyno(here({"gputrace"})), 3);
   EXPECT_EQ(dyno(here({"gputrace"})), 2);
+  EXPECT_THAT(err(), HasSubstr("name a place with --output DIR or --log-file PATH"));
 }
 
 TEST_F(DynoTest, AnEmptyDirectoryIsTakenAwayWhenNothingMayComeAnyMore) {
-  rpc::ProcessRow own;
-  own.pid = 100;
-  own.uid = kUid;
-  const std::string list = encode(rpc::ListProcessesReply{{own}});
   rpc::PrepareReply plan = a_plan();
   plan.planned.pop_back();
+  const std::string nothing = encode(rpc::DiagnoseReply{});
   const auto ends = [&](const std::string& state, const std::string& sentence, bool may_write) {
     rpc::TraceUpdate end = update(100, 0, state);
     end.ended = true;
     end.sentence = sentence;
     end.may_still_write = may_write;
-    return answers({list, encode(plan), encode(rpc::CommitReply{"abcd", 1}), frame({end}, true)});
+    return answers({encode(plan), encode(rpc::CommitReply{"abcd", 1}), frame({end}, true)});
   };
-  daemon({ends("busy", "busy: its own profiler", false),
+  daemon({ends("busy", "busy: its own profiler", false), answers({nothing}),
           ends("timed_out", "the deadline passed before the process asked for it", false),
-          ends("timed_out", "the deadline passed while it was tracing; it may yet write", true)});
+          answers({nothing}),
+          ends("timed_out", "the deadline passed while it was tracing; it may yet write", true),
+          answers({nothing})});
   EXPECT_EQ(dyno(here({"gputrace"})), 4);
   EXPECT_TRUE(directories().empty());
   EXPECT_EQ(dyno(here({"gputrace", "--deadline", "1"})), 4);
@@ -474,14 +384,15 @@ TEST_F(DynoTest, AnEmptyDirectoryIsTakenAwayWhenNothingMayComeAnyMore) {
 TEST_F(DynoTest, WhatWasNamedAndIsNotThereFails) {
   rpc::PrepareReply plan = a_plan();
   plan.unmatched = {"rank 5: no process here"};
-  const std::vector<std::string> end{frame({written(101, 1), written(100, 0)}, true)};
+  const std::vector<std::string> end{frame({delivered(101, 1), delivered(100, 0)}, true)};
   daemon({traces(plan, end), traces(plan, end), traces(plan, {})});
   const auto with = [&](const char* more) {
     return here({"gputrace", "--log-file", "/tmp/x/trace.json", more});
   };
   EXPECT_EQ(dyno(with("--wait")), 4);
   EXPECT_THAT(out(), HasSubstr("not found: rank 5: no process here\n"));
-  EXPECT_THAT(out(), HasSubstr("2 of 2 traces written and checked; 1 of those named not found\n"));
+  EXPECT_THAT(out(),
+              HasSubstr("2 of 2 traces delivered and checked; 1 of those named not found\n"));
   EXPECT_LT(out().rfind("0/2 "), out().rfind("1/2 "));  // by rank, whatever comes first
   EXPECT_EQ(dyno(with("--json")), 4);
   EXPECT_THAT(out(), HasSubstr("\"unmatched\": [\n    \"rank 5: no process here\"\n  ]"));
@@ -533,15 +444,7 @@ TEST_F(DynoTest, NoWaitLeavesAfterTheCommit) {
 }
 
 TEST_F(DynoTest, CommitWithoutAnAnswerMayHaveBegun) {
-  rpc::ProcessRow own;
-  own.pid = 100;
-  own.uid = kUid;
-  rpc::ProcessRow second = own;
-  second.pid = 101;
-  const std::string list = encode(rpc::ListProcessesReply{{own, second}});
   const auto before_commit = [&](FakePeer& peer) {
-    (void)peer.request();
-    peer.reply(list);
     (void)peer.request();
     peer.reply(encode(a_plan()));
     (void)peer.request();
@@ -572,34 +475,15 @@ TEST_F(DynoTest, CommitWithoutAnAnswerMayHaveBegun) {
   EXPECT_EQ(directories().size(), 1U) << "nobody has anything to write now";
 }
 
-TEST_F(DynoTest, OwnDirectoryForOwnProcessesOnly) {
-  rpc::ProcessRow own;
-  own.pid = 100;
-  own.uid = kUid;
-  rpc::ProcessRow other;
-  other.pid = 101;
-  other.uid = 7;
-  const auto list = [](const rpc::ProcessRow& a, const rpc::ProcessRow& b) {
-    return encode(rpc::ListProcessesReply{{a, b}});
-  };
-  daemon({answers({list(own, other), encode(a_plan())})});
-  EXPECT_EQ(dyno(here({"gputrace"})), 2);
-  EXPECT_THAT(err(), HasSubstr("--log-file is required for another user's processes"));
-  EXPECT_TRUE(directories().empty());  // nothing is left lying about
-
-  daemon_.reset();
-  fs::remove(socket_path());
-  other.uid = kUid;
+TEST_F(DynoTest, OwnDirectoryIsTheUsersAlone) {
   daemon({[&](FakePeer& peer) {
-    (void)peer.request();
-    peer.reply(list(own, other));
     const auto asked = rpc::decode_prepare_request(peer.request());
     std::ofstream(asked->trace.log_file) << "{}";
     peer.reply(encode(a_plan()));
     (void)peer.request();
     peer.reply(encode(rpc::CommitReply{"abcd", 2}));
     (void)peer.request();
-    peer.reply(frame({written(100, 0), written(101, 1)}, true));
+    peer.reply(frame({delivered(100, 0), delivered(101, 1)}, true));
     peer.until_closed();
   }});
   EXPECT_EQ(dyno(here({"gputrace"})), 0);
@@ -622,8 +506,9 @@ TEST_F(DynoTest, CtrlCCancelsAndSaysWhatCouldNotBeRecalled) {
                    frame({update(100, 0, "cancelled"), update(101, 1, "tracing")}, false)})});
   EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/trace.json"})), 4);
   EXPECT_THAT(err(), HasSubstr("pid 100: cancelled"));
-  EXPECT_THAT(out(), HasSubstr("0/2   100  cancelled       -     -  -\n"));
-  EXPECT_THAT(out(), HasSubstr("1/2   101  tracing         -     -  /tmp/x/trace_101.json\n"));
+  EXPECT_THAT(out(), HasSubstr("0/2   100  cancelled       -     -       -  -\n"));
+  // A path that nobody has seen is not printed.
+  EXPECT_THAT(out(), HasSubstr("1/2   101  tracing         -     -       -  -\n"));
   EXPECT_THAT(out(), HasSubstr("pid 101: cannot be recalled"));
   EXPECT_THAT(err(), HasSubstr("withdrawn from 1 process before it took the request"));
   EXPECT_THAT(err(), HasSubstr("cannot be recalled"));
@@ -655,7 +540,7 @@ TEST_F(DynoTest, BrokenFollowIsTakenUpAgain) {
           },
           [&again](FakePeer& peer) {
             again.set_value(peer.request());
-            peer.reply(frame({written(100, 0), written(101, 1)}, true));
+            peer.reply(frame({delivered(100, 0), delivered(101, 1)}, true));
             peer.until_closed();
           }});
   EXPECT_EQ(dyno(here({"gputrace", "--log-file", "/tmp/x/trace.json"})), 0);
@@ -675,11 +560,11 @@ TEST_F(DynoTest, BrokenFollowEndsWhenNobodyComesBack) {
 }
 
 TEST_F(DynoTest, FollowAndCancelBySession) {
-  daemon({answers({frame({written(100, 0)}, true)}), answers({encode(rpc::CancelReply{2, {}})}),
+  daemon({answers({frame({delivered(100, 0)}, true)}), answers({encode(rpc::CancelReply{2, {}})}),
           answers({encode(rpc::CancelReply{0, {5}})}), answers({encode(rpc::CancelReply{})}),
           answers({encode(rpc::ErrorReply{"not_found", "no such session"})})});
   EXPECT_EQ(dyno(here({"gputrace", "--follow", "abcd"})), 0);
-  EXPECT_THAT(out(), HasSubstr("1 of 1 traces written and checked"));
+  EXPECT_THAT(out(), HasSubstr("1 of 1 traces delivered and checked"));
   EXPECT_EQ(dyno(here({"gputrace", "--cancel", "abcd"})), 0);
   EXPECT_THAT(out(), HasSubstr("withdrawn from 2 processes"));
   EXPECT_EQ(dyno(here({"gputrace", "--cancel", "abcd"})), 4);
@@ -763,7 +648,13 @@ TEST_F(DynoTest, UsageErrors) {
   EXPECT_EQ(dyno({"gputrac"}), 2);
   EXPECT_THAT(err(), HasSubstr("Did you mean gputrace?"));
   EXPECT_EQ(dyno({"gputrace", "--log-fil", "x"}), 2);
-  EXPECT_THAT(err(), HasSubstr("--log-file"));
+  EXPECT_THAT(err(), HasSubstr("Did you mean --log-file? See dyno gputrace --help"));
+  EXPECT_EQ(dyno({"ps", "--log-fil", "x"}), 2);
+  EXPECT_THAT(err(), Not(HasSubstr("Did you mean"))) << "ps has no such option";
+  EXPECT_EQ(dyno({"dcgm-pause", "--duration-ms", "3"}), 2);
+  EXPECT_THAT(err(), HasSubstr("Did you mean --duration-s?")) << "gputrace's is another";
+  EXPECT_EQ(dyno({"ps", "--run-dr", "x"}), 2);
+  EXPECT_THAT(err(), HasSubstr("Did you mean --run-dir?"));
   EXPECT_EQ(dyno({"--port", "70000", "status"}), 2);
   EXPECT_EQ(dyno({"gputrace", "--duration-ms", "0"}), 2);
   EXPECT_EQ(err(),
@@ -774,7 +665,8 @@ TEST_F(DynoTest, UsageErrors) {
   EXPECT_EQ(dyno(here({"gputrace", "--profile-start-time", "1700000000"})), 2);
   EXPECT_THAT(err(), HasSubstr("in the past: 1970-01-20"));
   for (const char* name : {"--cancel", "--follow", "--cmd", "--pids", "--rank", "--job-id",
-                           "--user", "--log-file", "--run-dir"}) {
+                           "--user", "--log-file", "--run-dir", "--output", "--gpu", "--container",
+                           "--activity-types", "--cupti-pm-sampling-metrics"}) {
     EXPECT_EQ(dyno({"gputrace", name, ""}), 2) << name;
     EXPECT_THAT(err(), HasSubstr("must not be empty")) << name;
   }
@@ -782,9 +674,31 @@ TEST_F(DynoTest, UsageErrors) {
   EXPECT_THAT(err(), HasSubstr("--hostname node7 --port 1778"));
   EXPECT_EQ(dyno({"--timeout", "nan", "status"}), 2);
   EXPECT_THAT(err(), HasSubstr("must be a number from 0.01 to 86400"));
+  EXPECT_EQ(dyno({"status", "--timeout", "0"}), 2);
+  EXPECT_THAT(err(), HasSubstr("See dyno --help\n"));
   EXPECT_EQ(dyno({"gputrace", "--pids", "1,x"}), 2);
   EXPECT_EQ(dyno({"gputrace", "--set", "novalue"}), 2);
-  EXPECT_EQ(dyno({"--hostname", "192.0.2.1", "gputrace"}), 2);  // no place for the files
+  EXPECT_EQ(dyno({"--hostname", "192.0.2.1", "gputrace", "--log-file", "x.json"}), 2);
+  EXPECT_THAT(err(), HasSubstr("an absolute path there; --output DIR brings the files here"));
+  EXPECT_EQ(dyno({"gputrace", "--start-in", "3", "--profile-start-time", "4000000000000"}), 2);
+  EXPECT_EQ(dyno({"gputrace", "--start-in", "3", "--iterations", "2"}), 2);
+  EXPECT_THAT(err(), HasSubstr("exclude each other"));
+  EXPECT_EQ(dyno({"gputrace", "--profile-start-time", "4000000000000", "--iterations", "2"}), 2);
+  EXPECT_THAT(err(), HasSubstr("--profile-start-time and --iterations exclude each other"));
+  EXPECT_EQ(dyno({"gputrace", "--no-wait", "--output", "x"}), 2);
+  EXPECT_THAT(err(), HasSubstr("traces fetch SESSION --output DIR"));
+  EXPECT_EQ(dyno({"gputrace", "--gpu", "x"}), 2);
+  EXPECT_THAT(err(), HasSubstr("--gpu: \"x\" is no number"));
+  EXPECT_EQ(dyno({"gputrace", "--activity-types", "cpu_op,,kernel"}), 2);
+  EXPECT_EQ(dyno({"gputrace", "--buffer-mb", "0"}), 2);
+  EXPECT_EQ(dyno({"gputrace", "--output", "/dev/null/x"}), 2);
+  EXPECT_THAT(err(), HasSubstr("--output: making the directory /dev/null"));
+  EXPECT_EQ(dyno({"gputrace", "--log-file", "/a{b/t.json"}), 2);
+  EXPECT_EQ(dyno({"traces"}), 2);
+  EXPECT_EQ(dyno({"traces", "lst"}), 2);
+  EXPECT_THAT(err(), HasSubstr("Did you mean list? See dyno traces --help"));
+  EXPECT_EQ(dyno({"traces", "fetch"}), 2);
+  EXPECT_EQ(dyno({"traces", "show", ""}), 2);
 }
 
 TEST_F(DynoTest, GlobalOptionsBeforeAndAfterTheCommand) {
@@ -797,23 +711,34 @@ TEST_F(DynoTest, GlobalOptionsBeforeAndAfterTheCommand) {
 }
 
 TEST_F(DynoTest, EveryCommandTeaches) {
-  for (const char* name : {"status", "ps", "gputrace", "env", "version", "dcgm-pause",
-                           "dcgm-resume", "completion", "help"}) {
+  for (const char* name : {"status", "ps", "gputrace", "traces", "doctor", "env", "version",
+                           "dcgm-pause", "dcgm-resume", "completion", "help"}) {
     EXPECT_EQ(dyno({name, "--help"}), 0) << name;
     EXPECT_THAT(out(), HasSubstr("Examples:")) << name;
     const std::string help = out();
     EXPECT_EQ(dyno({"help", name}), 0) << name;
     EXPECT_EQ(out(), help) << name;
   }
+  for (const char* name : {"list", "show", "fetch", "cancel", "delete"}) {
+    EXPECT_EQ(dyno({"traces", name, "--help"}), 0) << name;
+    EXPECT_THAT(out(), HasSubstr("Examples:")) << name;
+    const std::string help = out();
+    EXPECT_EQ(dyno({"help", "traces", name}), 0) << name;
+    EXPECT_EQ(out(), help) << name;
+  }
   EXPECT_EQ(dyno({"--help"}), 0);
   EXPECT_THAT(out(), HasSubstr("gputrace, trace"));
+  const std::string help = out();
+  EXPECT_EQ(dyno({"help"}), 0);
+  EXPECT_EQ(out(), help);
   EXPECT_EQ(dyno({"help", "nothing"}), 2);
 }
 
 TEST_F(DynoTest, CompletionsKnowCommandsAndOptions) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     EXPECT_EQ(dyno({"completion", shell}), 0);
-    for (const char* word : {"gputrace", "trace", "log-file", "no-wait", "wide", "run-dir"}) {
+    for (const char* word : {"gputrace", "trace", "log-file", "no-wait", "wide", "run-dir",
+                             "traces", "fetch", "output"}) {
       EXPECT_THAT(out(), HasSubstr(word)) << shell;
     }
   }
@@ -824,7 +749,7 @@ TEST_F(DynoTest, ManualPageIsNotStale) {
   std::ifstream file(DYNOLOG_SOURCE_DIR "/docs/man/dyno.1");
   std::stringstream kept;
   kept << file.rdbuf();
-  EXPECT_EQ(kept.str(), out()) << "refresh with: dyno completion man > docs/man/dyno.1";
+  EXPECT_TRUE(kept.str() == out()) << "refresh with: dyno completion man > docs/man/dyno.1";
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 #include "cli/clean.h"
 
 #include "base/text.h"
+#include "cli/clean_metrics.h"
 #include "rpc/protocol/fields.h"
+#include "rpc/protocol/metrics_fields.h"
 
 namespace dynolog {
 namespace {
@@ -26,6 +28,7 @@ class Cleaner {
   void apply(std::optional<T>& value) {
     if (value) apply(*value);
   }
+  void apply(rpc::MetricLabels& labels) { apply(labels.pairs); }
   template <class A, class B>
   void apply(std::pair<A, B>& pair) {
     apply(pair.first);
@@ -33,14 +36,14 @@ class Cleaner {
   }
   template <class T>
   void apply(T& value) {
-    if constexpr (!std::is_arithmetic_v<T>) rpc::visit_fields(*this, value);
+    if constexpr (!std::is_arithmetic_v<T>) visit_fields(*this, value);
   }
 };
 
 template <class T>
 void clean_all(T& reply) {
   Cleaner cleaner;
-  rpc::visit_fields(cleaner, reply);
+  visit_fields(cleaner, reply);
 }
 
 }  // namespace
@@ -51,5 +54,9 @@ void clean(rpc::PrepareReply& reply) { clean_all(reply); }
 void clean(rpc::CommitReply& reply) { clean_all(reply); }
 void clean(rpc::FollowFrame& reply) { clean_all(reply); }
 void clean(rpc::CancelReply& reply) { clean_all(reply); }
+void clean(rpc::ListTracesReply& reply) { clean_all(reply); }
+void clean(rpc::DiagnoseReply& reply) { clean_all(reply); }
+void rpc::clean(rpc::QueryMetricsReply& reply) { clean_all(reply); }
+void rpc::clean(rpc::ListMetricsReply& reply) { clean_all(reply); }
 
 }  // namespace dynolog

@@ -13,6 +13,10 @@ void clean(rpc::PrepareReply& reply);
 void clean(rpc::CommitReply& reply);
 void clean(rpc::FollowFrame& reply);
 void clean(rpc::CancelReply& reply);
+void clean(rpc::ListTracesReply& reply);
+void clean(rpc::DiagnoseReply& reply);
+// A piece's texts are bytes and JSON; piece_reader.h and received_file.h check them.
+inline void clean(rpc::FetchReply& /*reply*/) {}
 // The directory is handed to a shell: one that would need cleaning is kept and refused later.
 inline void clean(rpc::SocketDirectoryReply& /*reply*/) {}
 

@@ -6,6 +6,8 @@
 #include "cli/endpoint.h"
 #include "cli/exit_code.h"
 #include "cli/render.h"
+#include "cli/render_summary.h"
+#include "cli/render_trace.h"
 #include "cli/shell_text.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
@@ -21,12 +23,23 @@ rpc::TraceUpdate ended(const std::string& state) {
   return update;
 }
 
-rpc::TraceUpdate written(bool checked, bool whole, bool ours) {
-  rpc::TraceUpdate update = ended("written");
+rpc::TraceUpdate delivered(bool checked, bool whole, bool ours) {
+  rpc::TraceUpdate update = ended("delivered");
+  update.location = "host";
   update.checked = checked;
   update.whole = whole;
   update.ours = ours;
   return update;
+}
+
+TraceSummary a_summary(std::uint64_t events, std::uint64_t bytes) {
+  TraceSummary summary;
+  summary.whole = true;
+  summary.events = events;
+  summary.bytes = summary.file_bytes = bytes;
+  summary.window_start_ns = 1'700'000'000'000'000'000;
+  summary.window_end_ns = 1'700'000'000'480'000'000;
+  return summary;
 }
 
 struct Case {
@@ -39,14 +52,22 @@ TEST(ExitCodes, OfATrace) {
   rpc::PlannedTrace possible;
   rpc::PlannedTrace impossible;
   impossible.problem = "stalled";
-  const rpc::TraceUpdate good = written(true, true, true);
-  const rpc::TraceUpdate unchecked = written(false, false, false);
+  const rpc::TraceUpdate good = delivered(true, true, true);
+  const rpc::TraceUpdate unchecked = delivered(false, false, false);
+  Fetched saved;
+  saved.pid = 1;
+  saved.state = Fetched::State::saved;
+  Fetched lost_on_the_way = saved;
+  lost_on_the_way.state = Fetched::State::failed;
+  rpc::TraceUpdate only_written = good;
+  only_written.state = "written";
+  only_written.ended = false;
   const std::vector<Case> cases{
       {"nothing", {}, ExitCode::nothing_matched},
       {"good", {.planned = {possible}, .updates = {good}}, ExitCode::ok},
       {"all good", {.planned = {possible, possible}, .updates = {good, good}}, ExitCode::ok},
-      {"not whole", {.updates = {written(true, false, true)}}, ExitCode::failed},
-      {"not ours", {.updates = {written(true, true, false)}}, ExitCode::failed},
+      {"not whole", {.updates = {delivered(true, false, true)}}, ExitCode::failed},
+      {"not ours", {.updates = {delivered(true, true, false)}}, ExitCode::failed},
       {"unchecked", {.updates = {good, unchecked}}, ExitCode::unchecked},
       {"unchecked and failed", {.updates = {unchecked, ended("lost")}}, ExitCode::failed},
       {"none could", {.planned = {impossible}}, ExitCode::failed},
@@ -64,6 +85,17 @@ TEST(ExitCodes, OfATrace) {
       {"good in time", {.updates = {good}, .deadline_passed = true}, ExitCode::ok},
       {"not all there", {.updates = {good}, .unmatched = {"rank 5"}}, ExitCode::failed},
       {"interrupted", {.updates = {good}, .interrupted = true}, ExitCode::failed},
+      {"unchecked will do", {.updates = {unchecked}, .check_wanted = false}, ExitCode::ok},
+      {"not whole will not do",
+       {.updates = {delivered(true, false, true)}, .check_wanted = false},
+       ExitCode::failed},
+      {"brought", {.updates = {good}, .fetched = {saved}}, ExitCode::ok},
+      {"not brought", {.updates = {good}, .fetched = {lost_on_the_way}}, ExitCode::failed},
+      {"not brought in time",
+       {.updates = {good}, .fetched = {lost_on_the_way}, .deadline_passed = true},
+       ExitCode::deadline},
+      {"not in its place", {.updates = {ended("undelivered")}}, ExitCode::failed},
+      {"only written", {.updates = {only_written}}, ExitCode::failed},
   };
   for (const Case& each : cases) EXPECT_EQ(exit_code(each.outcome), each.code) << each.name;
   for (const char* state : {"rejected", "busy", "cancelled", "lost"}) {
@@ -118,7 +150,9 @@ TEST(Rendering, ProcessList) {
   rank.step = "0";
   rank.rank = 0;
   rank.world_size = 4;
+  rank.role = "worker";
   rank.holds_gpu = true;
+  rank.gpus = {0, 1};
   rank.torch_version = "2.8.0";
   rank.state = "idle";
   rank.last_poll_age_s = 1.25;
@@ -128,14 +162,63 @@ TEST(Rendering, ProcessList) {
   launcher.pid = 99;
   launcher.user = "ada";
   launcher.state = "idle";
-  launcher.launcher = true;
+  launcher.role = "launcher";
   launcher.command = std::string(60, 'x');
   EXPECT_EQ(render_processes({{rank, launcher}}, false, 0),
-            " PID  USER  JOB  RANK  GPU  TORCH  STATE            LAST-POLL  COMMAND\n"
-            "1234  ada   77   0/4   yes  2.8.0  idle (at risk)   1.2 s      python train.py\n"
-            "  99  ada   -    -     -    -      idle (launcher)  0.0 s      " +
+            " PID  USER  JOB  RANK  GPU  ROLE      TORCH  STATE           LAST-POLL  COMMAND\n"
+            "1234  ada   77   0/4   0,1  worker    2.8.0  idle (at risk)  1.2 s      python "
+            "train.py\n"
+            "  99  ada   -    -     -    launcher  -      idle            0.0 s      " +
                 std::string(60, 'x') + "\n\nPid 1234: at risk: its next start may die\n");
   EXPECT_NE(render_processes({{launcher}}, true, 80).find(std::string(60, 'x')), std::string::npos);
+}
+
+TEST(Rendering, CollectorsAndSinksWithAgeCostAndErrors) {
+  rpc::StatusReply status;
+  status.collectors = {{.name = "cpu",
+                        .kind = "collector",
+                        .last_duration_s = 0.0002,
+                        .successes = 9,
+                        .failures = 1,
+                        .last_error = "short read",
+                        .age_s = 0.4,
+                        .total_duration_s = 0.003},
+                       {.name = "dmi",
+                        .kind = "collector",
+                        .successes = 0,
+                        .failures = 2,
+                        .last_error = "no such directory",
+                        .failing = true,
+                        .unavailable = true,
+                        .age_s = std::nullopt,
+                        .period_s = 60},
+                       {.name = "otlp",
+                        .kind = "sink",
+                        .last_duration_s = 0.02,
+                        .successes = 60,
+                        .failures = 3,
+                        .last_error = "connection refused",
+                        .failing = true,
+                        .age_s = 125,
+                        .total_duration_s = 0.63,
+                        .queue_length = 4,
+                        .dropped = 2,
+                        .delivery_failures = 7}};
+  const std::string text = render_status(status, "here");
+  const auto line = [&text](const std::string& name) {
+    // The daemon's own cost has lines of such names too, further up.
+    const std::size_t at = text.find("\n" + name + " ", text.find("\nCOLLECTOR ") - 1);
+    if (at == std::string::npos) return "no line of " + name;
+    std::istringstream words(text.substr(at + 1, text.find('\n', at + 1) - at - 1));
+    std::string joined;
+    for (std::string word; words >> word;) joined += (joined.empty() ? "" : " ") + word;
+    return joined;
+  };
+  EXPECT_EQ(line("COLLECTOR"), "COLLECTOR STATE AGE EVERY MEAN LAST RUNS FAILED ABSENT LAST ERROR");
+  EXPECT_EQ(line("cpu"), "cpu ok 0.4 s tick 0.30 ms 0.20 ms 10 1 0 (earlier) short read");
+  EXPECT_EQ(line("dmi"), "dmi not here never 60 s 0.00 ms 0.00 ms 2 2 0 no such directory");
+  EXPECT_EQ(line("SINK"), "SINK STATE AGE MEAN LAST QUEUED DROPPED UNDELIVERED LAST ERROR");
+  EXPECT_EQ(line("otlp"), "otlp failing 2 min 10 ms 20 ms 4 2 7 connection refused");
 }
 
 TEST(Rendering, Plan) {
@@ -145,50 +228,163 @@ TEST(Rendering, Plan) {
   good.world_size = 2;
   good.user = "ada";
   good.job = "7";
+  good.gpus = {0, 3};
   good.file = "/tmp/t_100.json";
   good.expected_wait_s = 4;
+  good.poll_s = 1;
+  good.warmup_s = 1;
+  good.window_s = 0.5;
   good.notes = {"written to /tmp"};
   rpc::PlannedTrace bad;
   bad.pid = 101;
   bad.user = "ada";
   bad.problem = "it is stalled";
-  EXPECT_EQ(render_plan({.session = "s",
-                         .planned = {good, bad},
-                         .skipped = {{99, "torchrun", "launcher"}},
-                         .unmatched = {"pid 1: not registered"},
-                         .coverage = "1 of 2 ranks here",
-                         .expires_in_s = 60},
-                        0),
-            "RANK  PID  USER  JOB  READY-IN  FILE\n"
-            "1/2   100  ada   7    ~4.0 s    /tmp/t_100.json\n"
-            "-     101  ada   -    -         (cannot be traced)\n"
+  rpc::PlannedTrace brought = good;
+  brought.pid = 102;
+  brought.rank = 2;
+  brought.brought = true;
+  brought.file = "";
+  rpc::PrepareReply plan{
+      .session = "s",
+      .host = "node7",
+      .planned = {good, bad, brought},
+      .skipped =
+          {{.pid = 99, .rank = 3, .role = "launcher", .command = "torchrun", .reason = "launcher"}},
+      .unmatched = {"pid 1: not registered"},
+      .coverage = "1 of 2 ranks here",
+      .expires_in_s = 60};
+  EXPECT_EQ(render_plan(plan, {.brought_to = {{102, "/here/t_102.json"}}}),
+            "RANK  PID  USER  JOB  GPU  READY-IN  GOES TO\n"
+            "1/2   100  ada   7    0,3  ~4.0 s    /tmp/t_100.json\n"
+            "-     101  ada   -    -    -         (cannot be traced)\n"
+            "2/2   102  ada   7    0,3  ~4.0 s    /here/t_102.json\n"
+            "ready in about 4.0 s: up to 1.0 s until the process asks, 1.0 s of warm-up, 0.5 s of "
+            "window; the rest is for the start and the writing\n"
+            "rank 1, pid 100; rank 2, pid 102: note: written to /tmp\n"
             "pid 101: cannot be traced: it is stalled\n"
-            "rank 1, pid 100: note: written to /tmp\n"
-            "skipped pid 99 (torchrun): launcher\n"
+            "skipped rank 3, pid 99 (torchrun): launcher\n"
             "not found: pid 1: not registered\n"
             "1 of 2 ranks here\n");
+  plan.planned = {brought};
+  EXPECT_NE(render_plan(plan, {}).find("(brought here)"), std::string::npos);
+  EXPECT_NE(render_plan(plan, {.waits = false}).find("(kept by the daemon)"), std::string::npos);
+  EXPECT_NE(render_plan(plan, {.iterations = 30}).find("1.0 s of warm-up, 30 steps;"),
+            std::string::npos);
+}
+
+TEST(Rendering, ManyOfOneSentenceAreCounted) {
+  rpc::PrepareReply plan;
+  for (int i = 0; i < 20; ++i) {
+    plan.planned.emplace_back().pid = 100 + i;
+    plan.planned.back().problem = "it is stalled";
+  }
+  EXPECT_NE(render_plan(plan, {}).find("pid 107 and 12 more: cannot be traced: it is stalled\n"),
+            std::string::npos);
 }
 
 TEST(Rendering, Summary) {
-  rpc::TraceUpdate good = written(true, true, true);
+  rpc::PlannedTrace planned;
+  planned.pid = 1;
+  planned.window_s = 0.5;
+  rpc::TraceUpdate good = delivered(true, true, true);
   good.rank = 0;
   good.file = "/tmp/t_1.json";
-  good.events = 5800;
-  good.bytes = 1'400'000;
+  good.summary = a_summary(5800, 1'400'000);
   rpc::TraceUpdate lost = ended("lost");
   lost.pid = 2;
   lost.sentence = "the process ended";
-  rpc::TraceUpdate cut_off = written(true, false, true);
+  rpc::TraceUpdate cut_off = delivered(true, false, true);
   cut_off.pid = 3;
   cut_off.file = "/tmp/t_3.json";
-  EXPECT_EQ(render_summary({.updates = {good, lost, cut_off}}),
-            "RANK  PID  STATE    EVENTS    SIZE  FILE\n"
-            "0       1  written    5800  1.4 MB  /tmp/t_1.json\n"
-            "-       2  lost          -       -  -\n"
-            "-       3  written       0     0 B  /tmp/t_3.json\n"
+  cut_off.summary = TraceSummary{};
+  cut_off.notes = {"copied to another file system"};
+  EXPECT_EQ(render_summary({.planned = {planned}, .updates = {good, lost, cut_off}}, 0),
+            "RANK  PID  STATE      EVENTS    SIZE       WINDOW  FILE\n"
+            "0       1  delivered    5800  1.4 MB  0.48/0.50 s  /tmp/t_1.json\n"
+            "-       2  lost            -       -            -  -\n"
+            "-       3  delivered       0     0 B            -  /tmp/t_3.json\n"
             "pid 2: the process ended\n"
             "pid 3: the file is not whole\n"
-            "1 of 3 traces written and checked\n");
+            "pid 3: note: copied to another file system\n"
+            "1 of 3 traces delivered and checked\n");
+}
+
+TEST(Rendering, SummaryShowsWhereTheTimeWent) {
+  rpc::TraceUpdate one = delivered(true, true, true);
+  one.rank = 0;
+  one.file = "/t_1.json";
+  one.summary = a_summary(10, 2000);
+  one.summary->steps = 12;
+  one.summary->gpus = {{.device = 0,
+                        .window_s = 0.5,
+                        .busy_s = 0.4,
+                        .communication_s = 0.1,
+                        .idle_s = 0.1,
+                        .longest_gap_s = 0.0123,
+                        .longest_gap_start_ns = 1}};
+  one.summary->top_kernels = {{"gemm", 0.2, 40}, {"copy", 0.05, 4}};
+  one.summary->top_operators = {{"aten::mm", 1.25, 44}};
+  one.summary->truncation = "events seem to be missing";
+  one.notes = {"events seem to be missing"};  // once is enough
+  rpc::TraceUpdate two = one;
+  two.pid = 2;
+  two.rank = 1;
+  two.file = "/t_2.json";
+  two.summary->truncation = "";
+  two.notes = {};
+  two.summary->top_kernels = {{"gemm", 0.1, 20}, {"nccl", 0.09, 1}};
+  two.summary->gpus.push_back({.device = 1, .window_s = 0.5, .idle_s = 0.5, .longest_gap_s = 0.5});
+  EXPECT_EQ(
+      render_summary({.updates = {one, two}, .iterations = 12}, 0),
+      "RANK  PID  STATE      EVENTS    SIZE               WINDOW  GPU-BUSY  COMM  IDLE  LONGEST-GAP"
+      "  FILE\n"
+      "0       1  delivered      10  2.0 kB  12/12 steps, 0.48 s      80 %  20 %  20 %      12.3 ms"
+      "  /t_1.json\n"
+      "1       2  delivered      10  2.0 kB  12/12 steps, 0.48 s      40 %  10 %  60 %     500.0 ms"
+      "  /t_2.json\n"
+      "rank 0, pid 1: note: events seem to be missing\n"
+      "\n"
+      "most time of their own, summed over 2 traces (of each its own first five):\n"
+      "    SELF  COUNT  KERNEL\n"
+      "300.0 ms     60  gemm\n"
+      " 90.0 ms      1  nccl\n"
+      " 50.0 ms      4  copy\n"
+      "  SELF  COUNT  OPERATOR\n"
+      "2.50 s     88  aten::mm\n"
+      "\n"
+      "2 of 2 traces delivered and checked\n");
+  EXPECT_NE(render_summary({.updates = {one}}, 0).find("most time of their own, in rank 0, pid 1:"),
+            std::string::npos);
+}
+
+TEST(Rendering, SummarySaysWhoseEyesSawAFile) {
+  rpc::TraceUpdate there = delivered(true, true, true);
+  there.file = "/t.json";
+  there.summary = a_summary(1, 2);
+  const auto says = [&](const TraceOutcome& outcome, const char* text) {
+    return render_summary(outcome, 0).find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(says({.updates = {there}, .elsewhere = "node7"}, "  node7:/t.json\n"));
+  EXPECT_TRUE(says({.updates = {there}, .out_of_sight = {1}}, "/t.json (as the process sees it)"));
+  rpc::TraceUpdate kept = there;
+  kept.location = "daemon";
+  EXPECT_TRUE(says({.updates = {kept}}, "  (kept by the daemon)\n"));
+  kept.location = "caller";
+  EXPECT_TRUE(says({.updates = {kept}}, "/t.json (brought there by dyno)"));
+  Fetched failed;
+  failed.pid = 1;
+  failed.state = Fetched::State::failed;
+  failed.problem = "no room";
+  EXPECT_TRUE(says({.updates = {kept}, .fetched = {failed}}, "not brought: no room"));
+  EXPECT_FALSE(says({.updates = {kept}, .fetched = {failed}}, "/t.json"));
+  Fetched saved = failed;
+  saved.state = Fetched::State::saved;
+  saved.stored = 77;
+  EXPECT_TRUE(says({.updates = {kept}, .fetched = {saved}}, " 77 B "));
+  rpc::TraceUpdate unchecked = delivered(false, false, false);
+  unchecked.sentence = "written, but nobody can look";
+  EXPECT_TRUE(says({.updates = {unchecked}}, "nobody can look\n0 of 1 traces delivered and"));
+  EXPECT_TRUE(says({.updates = {unchecked}, .check_wanted = false}, "\n1 of 1 traces delivered\n"));
 }
 
 TEST(Rendering, SummaryNamesWhatCouldNotBeTraced) {
@@ -196,9 +392,9 @@ TEST(Rendering, SummaryNamesWhatCouldNotBeTraced) {
   bad.pid = 9;
   bad.rank = 3;
   bad.problem = "no such directory";
-  EXPECT_EQ(render_summary({.planned = {bad}}),
+  EXPECT_EQ(render_summary({.planned = {bad}}, 0),
             "rank 3, pid 9: cannot be traced: no such directory\n"
-            "0 of 1 traces written and checked\n");
+            "0 of 1 traces delivered and checked\n");
 }
 
 TEST(Rendering, NoWordTwice) {
@@ -207,7 +403,7 @@ TEST(Rendering, NoWordTwice) {
     update.pid = 7;
     update.state = state;
     update.sentence = sentence;
-    return render_update(update);
+    return render_update(update, nullptr);
   };
   EXPECT_EQ(said("tracing", "tracing"), "pid 7: tracing");
   EXPECT_EQ(said("busy", "busy, but no file"), "pid 7: busy, but no file");
@@ -215,12 +411,26 @@ TEST(Rendering, NoWordTwice) {
   EXPECT_EQ(said("staged", "waits"), "pid 7: staged: waits");
   EXPECT_EQ(said("warming_up", "accepted by the process: warming up"),
             "pid 7: warming_up: accepted by the process");
-  rpc::TraceUpdate good = written(true, true, true);
-  good.events = 605;
-  good.bytes = 132'988;
+  rpc::TraceUpdate good = delivered(true, true, true);
+  good.summary = a_summary(605, 132'988);
   good.file = "/t.json";
-  good.sentence = "written: 605 events, 0.1 MB";
-  EXPECT_EQ(render_update(good), "pid 1: written: 605 events, 133.0 kB: /t.json");
+  good.sentence = "delivered: /t.json (605 events, 0.1 MB)";
+  EXPECT_EQ(render_update(good, nullptr), "pid 1: delivered: 605 events, 133.0 kB: /t.json");
+  good.location = "daemon";
+  EXPECT_EQ(render_update(good, nullptr), "pid 1: kept by the daemon: 605 events, 133.0 kB");
+  good.location = "";
+  good.state = "written";
+  EXPECT_EQ(render_update(good, nullptr), "pid 1: written: 605 events, 133.0 kB");
+  Fetched fetched;
+  fetched.pid = 1;
+  fetched.state = Fetched::State::running;
+  fetched.have = 12'000'000;
+  fetched.total = 40'000'000;
+  fetched.seconds = 2;
+  EXPECT_EQ(render_update(good, &fetched), "pid 1: fetching: 12.0 MB of 40.0 MB, 6.0 MB/s");
+  EXPECT_NE(render_live({.updates = {good}, .fetched = {fetched}}, 24, 80)
+                .find("fetching  12.0 MB of 40.0 MB, 6.0 MB/s"),
+            std::string::npos);
 }
 
 TEST(Rendering, LiveTableKeepsToTheScreen) {
@@ -237,51 +447,92 @@ TEST(Rendering, LiveTableKeepsToTheScreen) {
 }
 
 TEST(TraceOptions, Lists) {
-  EXPECT_EQ(*parse_pids("12, 34"), (std::vector<std::int64_t>{12, 34}));
-  EXPECT_TRUE(parse_pids("0")->empty());
-  EXPECT_TRUE(parse_pids("")->empty());
+  EXPECT_EQ(*parse_pids("--pids", "12, 34"), (std::vector<std::int64_t>{12, 34}));
+  EXPECT_TRUE(parse_pids("--pids", "0")->empty());
+  EXPECT_TRUE(parse_pids("--pids", "")->empty());
   for (const char* bad : {"x", "1,", "-1", "1,0", "1.5", "99999999999999999999"}) {
-    EXPECT_FALSE(parse_pids(bad)) << bad;
+    EXPECT_FALSE(parse_pids("--pids", bad)) << bad;
   }
-  EXPECT_EQ(*parse_ranks("0,2,4-7"), (std::vector<int>{0, 2, 4, 5, 6, 7}));
+  EXPECT_EQ(*parse_numbers("--rank", "0,2,4-7"), (std::vector<int>{0, 2, 4, 5, 6, 7}));
   for (const char* bad : {"x", "1,", "-1", "7-4", "0-999999", "1-2-3"}) {
-    EXPECT_FALSE(parse_ranks(bad)) << bad;
+    EXPECT_FALSE(parse_numbers("--rank", bad)) << bad;
   }
 }
 
 TEST(TraceOptions, Request) {
   GputraceOptions options;
-  options.log_file = "./out/t.json";
   options.job_id = "123_4";
+  options.gpus = "0,2-3";
+  options.container = "docker-a";
   options.iterations = 3;
-  const auto request = prepare_request(options, "/home/ada");
+  options.make_directories = true;
+  options.activity_types = "cpu_op, kernel";
+  options.buffer_mb = 512;
+  options.pm_sampling_metrics = "a,b";
+  options.pm_sampling_device = 1;
+  const auto request = prepare_request(options);
   ASSERT_TRUE(request);
-  EXPECT_EQ(request->trace.log_file, "/home/ada/out/t.json");
   EXPECT_EQ(*request->selection.job, "123_4");
+  EXPECT_EQ(request->selection.gpus, (std::vector<int>{0, 2, 3}));
+  EXPECT_EQ(request->selection.container, "docker-a");
   EXPECT_EQ(request->trace.iterations, 3);
-  EXPECT_EQ(prepare_request(options, "/")->trace.log_file, "/out/t.json");
-  EXPECT_FALSE(legacy_request(*request));  // no number
+  EXPECT_TRUE(request->trace.make_directories);
+  EXPECT_EQ(request->trace.activity_types, (std::vector<std::string>{"cpu_op", "kernel"}));
+  EXPECT_EQ(request->trace.buffer_mb, 512);
+  EXPECT_EQ(request->trace.pm_sampling_metrics, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(request->trace.pm_sampling_device, 1);
   GputraceOptions plain;
-  const auto all = prepare_request(plain, "/home/ada");
+  plain.start_in_s = 2.5;
+  const auto all = prepare_request(plain);
   EXPECT_EQ(all->trace.iterations, 0);
+  EXPECT_EQ(all->trace.start_in_s, 2.5);
   EXPECT_FALSE(all->selection.job);
-  EXPECT_EQ(all->trace.log_file, "");
+}
+
+TEST(TraceOptions, WhatAnExistingDaemonCannotDo) {
+  GputraceOptions options;
+  const auto good = [&](const std::string& log_file) {
+    auto request = *prepare_request(options);
+    request.trace.log_file = log_file;
+    return legacy_request(request).has_value();
+  };
+  EXPECT_TRUE(good("/tmp/t.json"));
+  EXPECT_TRUE(good("/tmp/t.json.gz"));
+  EXPECT_TRUE(good("/tmp/a{{b}}/t.json"));
+  EXPECT_FALSE(good("/tmp/t_{rank}.json"));
+  EXPECT_FALSE(good(""));
+  options.job_id = "123_4";  // no number
+  EXPECT_FALSE(good("/tmp/t.json"));
+  options.job_id = "0";
+  options.gpus = "1";
+  EXPECT_FALSE(good("/tmp/t.json"));
+  options.gpus = "";
+  options.start_in_s = 1;
+  EXPECT_FALSE(good("/tmp/t.json"));
 }
 
 TEST(TraceOptions, ExistingTextInIterationAndMemoryMode) {
   GputraceOptions options;
-  options.log_file = "/tmp/t.json";
   options.iterations = 5;
   options.iteration_roundup = 100;
   options.profile_memory = true;
   options.warmup_s = 0;
+  options.activity_types = "cpu_op,kernel";
+  options.buffer_mb = 9;
+  options.pm_sampling_metrics = "m,n";
+  options.pm_sampling_device = 2;
+  auto request = *prepare_request(options);
+  request.trace.log_file = "/tmp/{{t}}.json";
   EXPECT_EQ(
-      legacy_request(*prepare_request(options, "/"))->config,
-      "ACTIVITIES_LOG_FILE=/tmp/t.json\nPROFILE_START_ITERATION=0\n"
+      legacy_request(request)->config,
+      "ACTIVITIES_LOG_FILE=/tmp/{t}.json\nPROFILE_START_ITERATION=0\n"
       "PROFILE_START_ITERATION_ROUNDUP=100\nACTIVITIES_ITERATIONS=5\n"
       "PROFILE_REPORT_INPUT_SHAPES=false\nPROFILE_PROFILE_MEMORY=true\nPROFILE_MEMORY=true\n"
       "PROFILE_MEMORY_DURATION_MSECS=500\nPROFILE_WITH_STACK=false\nPROFILE_WITH_FLOPS=false\n"
-      "PROFILE_WITH_MODULES=false\nACTIVITIES_WARMUP_PERIOD_SECS=0");
+      "PROFILE_WITH_MODULES=false\nACTIVITIES_WARMUP_PERIOD_SECS=0\nACTIVITY_TYPES=cpu_op,kernel\n"
+      "ACTIVITIES_MAX_GPU_BUFFER_SIZE_MB=9\nPERFORMANCE_METRICS=m,n\n"
+      "CUPTI_PM_SAMPLING_METRICS=m,n\nPERFORMANCE_METRICS_DEVICE_ID=2\n"
+      "CUPTI_PM_SAMPLING_DEVICE_ID=2");
   EXPECT_EQ(legacy_file_name("/a.json/t.pt.json", 7), "/a_7.json/t.pt_7.json");
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "cli/clean.h"
@@ -21,6 +22,10 @@ namespace dynolog {
 struct CallFailure {
   CallFailureKind kind = CallFailureKind::no_daemon;
   Error error;  // the message is fit for a terminal
+  // With no_daemon, what the message is made of: each that was tried with the reason that it did
+  // not answer, and what to do, a sentence each.
+  std::vector<std::string> tried = {};
+  std::vector<std::string> advice = {};
 };
 template <class T>
 using CallResult = std::expected<T, CallFailure>;
@@ -50,6 +55,12 @@ class Client {
     return std::move(*value);
   }
 
+  // The parts of call(), for who has more than this to wait for. Connecting and sending take at
+  // most --timeout. try_frame() gives nullopt when no frame is whole yet.
+  [[nodiscard]] CallResult<void> send(std::string_view request);
+  [[nodiscard]] CallResult<std::optional<std::string>> try_frame();
+  [[nodiscard]] int fd() const { return connection_ ? connection_->fd() : -1; }
+
   // The existing calls close after their reply; so does a daemon that ends.
   void disconnect() { connection_.reset(); }
   void interrupted_by(int fd) { interrupt_fd_ = fd; }
@@ -65,7 +76,9 @@ class Client {
 
  private:
   [[nodiscard]] CallResult<void> connect(MonotonicTime deadline);
+  [[nodiscard]] CallResult<void> send(std::string_view request, MonotonicTime deadline);
   [[nodiscard]] CallResult<std::string> receive(std::optional<MonotonicTime> deadline);
+  [[nodiscard]] CallFailure failure_of(const Received& received);
   [[nodiscard]] std::optional<CallFailure> error_reply(std::string_view text) const;
   [[nodiscard]] CallFailure garbled(std::string_view why) const;
   [[nodiscard]] MonotonicTime timeout() const;

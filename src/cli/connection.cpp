@@ -27,24 +27,24 @@ int milliseconds_until(std::optional<MonotonicTime> deadline, const Clock& clock
   return static_cast<int>(std::clamp<long long>(left, 0, 3'600'000));
 }
 
-// True when `fd` is ready; false at the deadline.
-bool wait_for(int fd, short events, const Clock& clock, MonotonicTime deadline) {
+// True when `fd` can be written to; false at the deadline, or when interrupted.
+bool wait_writable(int fd, int interrupt_fd, const Clock& clock, MonotonicTime deadline) {
   while (true) {
-    pollfd waiting{fd, events, 0};
+    std::array<pollfd, 2> waiting{pollfd{fd, POLLOUT, 0}, pollfd{interrupt_fd, POLLIN, 0}};
     const int timeout = milliseconds_until(deadline, clock);
-    const int ready = ::poll(&waiting, 1, timeout);
-    if (ready > 0) return true;
+    const int ready = ::poll(waiting.data(), waiting.size(), timeout);
+    if (ready > 0) return waiting[0].revents != 0;
     if (ready == 0 && clock.monotonic() >= deadline) return false;
   }
 }
 
 Result<UniqueFd> connect_to(const sockaddr* address, socklen_t length, const Clock& clock,
-                            MonotonicTime deadline) {
+                            MonotonicTime deadline, int interrupt_fd) {
   UniqueFd fd(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return fail_errno(errno, "socket");
   int error = ::connect(fd.get(), address, length) == 0 ? 0 : errno;
   if (error == EINPROGRESS) {
-    if (!wait_for(fd.get(), POLLOUT, clock, deadline)) {
+    if (!wait_writable(fd.get(), interrupt_fd, clock, deadline)) {
       return fail(ErrorKind::timed_out, "no answer to the connection");
     }
     socklen_t size = sizeof error;
@@ -118,7 +118,7 @@ Result<std::unique_ptr<Lookup>> look_up(const std::string& host, int port, const
 }
 
 Result<UniqueFd> connect_tcp(const std::string& host, int port, const Clock& clock,
-                             MonotonicTime deadline) {
+                             MonotonicTime deadline, int interrupt_fd) {
   const auto lookup = look_up(host, port, clock, deadline);
   if (!lookup) return std::unexpected(lookup.error());
   std::vector<const addrinfo*> addresses;
@@ -130,9 +130,11 @@ Result<UniqueFd> connect_tcp(const std::string& host, int port, const Clock& clo
     // An address that swallows packets leaves time for the others.
     const MonotonicTime now = clock.monotonic();
     const auto share = (deadline - now) / static_cast<long>(addresses.size() - i);
-    auto fd = connect_to(addresses[i]->ai_addr, addresses[i]->ai_addrlen, clock, now + share);
+    auto fd = connect_to(addresses[i]->ai_addr, addresses[i]->ai_addrlen, clock, now + share,
+                         interrupt_fd);
     if (fd) return fd;
     last = std::move(fd.error());
+    if (interrupt_fd >= 0 && wait_interruptibly(interrupt_fd, clock, now)) break;
   }
   return std::unexpected(std::move(last));
 }
@@ -149,7 +151,7 @@ class SocketConnection final : public Connection {
       if (sent > 0) {
         left.remove_prefix(static_cast<std::size_t>(sent));
       } else if (errno == EAGAIN) {
-        if (!wait_for(fd_.get(), POLLOUT, clock_, deadline)) {
+        if (!wait_writable(fd_.get(), -1, clock_, deadline)) {
           return fail(ErrorKind::timed_out, "the daemon does not read");
         }
       } else if (errno == EPIPE || errno == ECONNRESET) {
@@ -162,22 +164,38 @@ class SocketConnection final : public Connection {
   }
 
   Received receive(std::optional<MonotonicTime> deadline, int interrupt_fd) override {
+    const std::array own{fd_.get()};
     while (true) {
-      auto frame = decoder_.next();
-      if (!frame) return {Received::What::garbled, frame.error().message};
-      if (frame->has_value()) return {Received::What::frame, std::move(**frame)};
-      std::array<pollfd, 2> waiting{pollfd{fd_.get(), POLLIN, 0}, pollfd{interrupt_fd, POLLIN, 0}};
-      const int ready =
-          ::poll(waiting.data(), waiting.size(), milliseconds_until(deadline, clock_));
-      if (ready > 0 && (waiting[1].revents & POLLIN) != 0) return {Received::What::interrupted, ""};
-      if (deadline && clock_.monotonic() >= *deadline) return {Received::What::late, ""};
-      if (ready > 0 && waiting[0].revents != 0 && !read_some()) {
-        return {Received::What::closed, ""};
+      Received received = next_frame();
+      if (received.what != Received::What::nothing) return received;
+      switch (wait_for_any(own, interrupt_fd, clock_, deadline)) {
+        case Waited::interrupted:
+          return {Received::What::interrupted, ""};
+        case Waited::late:
+          return {Received::What::late, ""};
+        case Waited::readable:
+          break;
       }
+      if (!read_some()) return {Received::What::closed, ""};
     }
   }
 
+  Received try_receive() override {
+    Received received = next_frame();
+    if (received.what != Received::What::nothing) return received;
+    return read_some() ? next_frame() : Received{Received::What::closed, ""};
+  }
+
+  int fd() const override { return fd_.get(); }
+
  private:
+  Received next_frame() {
+    auto frame = decoder_.next();
+    if (!frame) return {Received::What::garbled, frame.error().message};
+    if (!frame->has_value()) return {Received::What::nothing, ""};
+    return {Received::What::frame, std::move(**frame)};
+  }
+
   // False at the end.
   bool read_some() {
     std::array<char, 64U << 10U> buffer;
@@ -194,19 +212,29 @@ class SocketConnection final : public Connection {
 }  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::open(const Endpoint& endpoint, const Clock& clock,
-                                                     MonotonicTime deadline) {
-  auto fd = endpoint.is_tcp() ? connect_tcp(endpoint.host, endpoint.port, clock, deadline)
-                              : connect_unix(endpoint.unix_path, clock, deadline);
+                                                     MonotonicTime deadline, int interrupt_fd) {
+  auto fd = endpoint.is_tcp()
+                ? connect_tcp(endpoint.host, endpoint.port, clock, deadline, interrupt_fd)
+                : connect_unix(endpoint.unix_path, clock, deadline);
   if (!fd) return std::unexpected(std::move(fd.error()));
   return std::make_unique<SocketConnection>(std::move(*fd), clock);
 }
 
-bool wait_interruptibly(int interrupt_fd, const Clock& clock, MonotonicTime deadline) {
+Waited wait_for_any(std::span<const int> fds, int interrupt_fd, const Clock& clock,
+                    std::optional<MonotonicTime> deadline) {
+  std::vector<pollfd> waiting{{interrupt_fd, POLLIN, 0}};
+  for (const int fd : fds) waiting.push_back({fd, POLLIN, 0});
   while (true) {
-    pollfd waiting{interrupt_fd, POLLIN, 0};
-    if (::poll(&waiting, 1, milliseconds_until(deadline, clock)) > 0) return true;
-    if (clock.monotonic() >= deadline) return false;
+    const int ready = ::poll(waiting.data(), waiting.size(), milliseconds_until(deadline, clock));
+    if (ready > 0 && (waiting[0].revents & POLLIN) != 0) return Waited::interrupted;
+    // Before what is readable: a peer that sends byte by byte does not move the deadline.
+    if (deadline && clock.monotonic() >= *deadline) return Waited::late;
+    if (ready > 0) return Waited::readable;
   }
+}
+
+bool wait_interruptibly(int interrupt_fd, const Clock& clock, MonotonicTime deadline) {
+  return wait_for_any({}, interrupt_fd, clock, deadline) == Waited::interrupted;
 }
 
 }  // namespace dynolog

@@ -1,6 +1,8 @@
 // The table of docs/dyno.md as code.
 #include "cli/exit_code.h"
 
+#include <algorithm>
+
 namespace dynolog {
 namespace {
 
@@ -41,7 +43,22 @@ ExitCode exit_code(CallFailureKind failure, ErrorKind kind) {
 }
 
 bool is_good(const rpc::TraceUpdate& update) {
-  return update.state == "written" && update.checked && update.whole && update.ours;
+  return update.state == "delivered" && update.checked && update.whole && update.ours;
+}
+
+bool is_unchecked(const rpc::TraceUpdate& update) {
+  return update.ended && !update.checked &&
+         (update.state == "delivered" || update.state == "written");
+}
+
+const rpc::PlannedTrace* plan_of(const TraceOutcome& outcome, std::int64_t pid) {
+  const auto found = std::ranges::find(outcome.planned, pid, &rpc::PlannedTrace::pid);
+  return found == outcome.planned.end() ? nullptr : &*found;
+}
+
+const Fetched* fetched_of(const TraceOutcome& outcome, std::int64_t pid) {
+  const auto found = std::ranges::find(outcome.fetched, pid, &Fetched::pid);
+  return found == outcome.fetched.end() ? nullptr : &*found;
 }
 
 ExitCode exit_code(const TraceOutcome& outcome) {
@@ -53,13 +70,15 @@ ExitCode exit_code(const TraceOutcome& outcome) {
   bool unchecked = false;
   for (const rpc::PlannedTrace& planned : outcome.planned) failed |= !planned.problem.empty();
   for (const rpc::TraceUpdate& update : outcome.updates) {
-    if (is_good(update)) continue;
-    if (update.state == "written" && !update.checked) {
-      unchecked = true;
-    } else if (outcome.deadline_passed && (update.state == "timed_out" || !update.ended)) {
-      late = true;
-    } else {
-      failed = true;
+    const Fetched* fetched = fetched_of(outcome, update.pid);
+    if (fetched != nullptr && fetched->state == Fetched::State::failed) {
+      (outcome.deadline_passed ? late : failed) = true;
+    } else if (is_unchecked(update)) {
+      unchecked |= outcome.check_wanted;
+    } else if (!is_good(update)) {
+      const bool in_time =
+          !outcome.deadline_passed || (update.ended && update.state != "timed_out");
+      (in_time ? failed : late) = true;
     }
   }
   // The worst first: what failed needs another remedy than more time.

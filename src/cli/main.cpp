@@ -46,6 +46,7 @@ bool service_installed() {
 
 int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error, not the end
   std::ios::sync_with_stdio(false);
   const dynolog::SystemClock clock;
   std::error_code ignored;

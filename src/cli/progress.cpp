@@ -7,17 +7,42 @@
 #include <ostream>
 #include <string_view>
 
-#include "cli/render.h"
+#include "cli/render_trace.h"
 
 namespace dynolog {
+namespace {
+
+constexpr Nanoseconds kRedraw = Milliseconds(250);
+constexpr Nanoseconds kNextLine = std::chrono::seconds(10);
+
+}  // namespace
 
 void Progress::show(const TraceOutcome& outcome, const std::vector<rpc::TraceUpdate>& changed) {
   world_.out.flush();
-  if (world_.terminal.rows <= 0) {
-    for (const rpc::TraceUpdate& update : changed) world_.err << render_update(update) << "\n";
-    world_.err.flush();
-    return;
+  if (is_terminal()) return draw(outcome);
+  for (const rpc::TraceUpdate& update : changed) {
+    world_.err << render_update(update, fetched_of(outcome, update.pid)) << "\n";
   }
+  world_.err.flush();
+}
+
+void Progress::show_fetching(const TraceOutcome& outcome) {
+  const MonotonicTime now = world_.clock.monotonic();
+  // Without a terminal a file that comes at once needs no line.
+  if (!shown_at_ && !is_terminal()) shown_at_ = now;
+  if (shown_at_ && now < *shown_at_ + (is_terminal() ? kRedraw : kNextLine)) return;
+  shown_at_ = now;
+  world_.out.flush();
+  if (is_terminal()) return draw(outcome);
+  for (const rpc::TraceUpdate& update : outcome.updates) {
+    const Fetched* fetched = fetched_of(outcome, update.pid);
+    if (fetched == nullptr || fetched->state != Fetched::State::running) continue;
+    world_.err << render_update(update, fetched) << "\n";
+  }
+  world_.err.flush();
+}
+
+void Progress::draw(const TraceOutcome& outcome) {
   const auto rows = static_cast<std::size_t>(world_.terminal.rows);
   const auto columns = static_cast<std::size_t>(std::max(world_.terminal.columns, 20));
   const std::string table = render_live(outcome, rows - std::min<std::size_t>(rows, 2), columns);

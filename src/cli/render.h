@@ -1,10 +1,11 @@
-// What people read, as strings. Pure.
+// What people read, as strings. Pure. Traces have render_trace.h and render_summary.h.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
-#include <vector>
 
-#include "cli/exit_code.h"
 #include "rpc/protocol/messages.h"
 
 namespace dynolog {
@@ -13,6 +14,12 @@ namespace dynolog {
 [[nodiscard]] std::string duration_text(double seconds);    // "0.4 s", "3 min", "2 h 05 min"
 [[nodiscard]] std::string rank_text(const std::optional<int>& rank,
                                     const std::optional<int>& world_size);  // "0/4", "0", "-"
+// "rank 2, pid 1234"
+[[nodiscard]] std::string process_text(std::int64_t pid, const std::optional<int>& rank);
+[[nodiscard]] std::string role_text(const std::string& role);  // "data loader", "-"
+[[nodiscard]] std::string or_dash(const std::string& text);
+// Where there is no room, an interpreter's directory says less than its arguments do.
+[[nodiscard]] std::string short_command(const std::string& command, std::size_t room);
 
 [[nodiscard]] std::string render_status(const rpc::StatusReply& reply, const std::string& endpoint);
 // `wide` adds columns; `columns` are those of the terminal that the commands are cut for, 0: none.
@@ -20,22 +27,5 @@ namespace dynolog {
                                            int columns);
 // Why nobody may be listed.
 [[nodiscard]] std::string render_no_processes();
-[[nodiscard]] std::string render_plan(const rpc::PrepareReply& plan, int columns);
-// "rank 2, pid 1234: fetched: waits for its start". A state that its sentence begins with is not
-// said twice.
-[[nodiscard]] std::string render_update(const rpc::TraceUpdate& update);
-// A table of at most `rows` lines, each at most `columns` wide; ended processes give way first.
-[[nodiscard]] std::string render_live(const TraceOutcome& outcome, std::size_t rows,
-                                      std::size_t columns);
-// "withdrawn from 2 processes; cannot be recalled ...: pid 5, 6"
-[[nodiscard]] std::string cancel_text(const rpc::CancelReply& reply);
-[[nodiscard]] std::string render_summary(const TraceOutcome& outcome);
-
-// The session's result as JSON text: {"schema": 1, "session", "exit_code", "coverage", "planned",
-// "skipped", "unmatched", "processes"}.
-[[nodiscard]] std::string trace_json(const rpc::PrepareReply& plan, const TraceOutcome& outcome,
-                                     ExitCode code);
-// Any of our JSON texts, indented; a text that is "" is not known, and left out.
-[[nodiscard]] std::string pretty_json(const std::string& text);
 
 }  // namespace dynolog

@@ -19,15 +19,26 @@ struct GputraceOptions {
   std::string ranks;
   std::optional<std::string> user;
   std::optional<std::string> command;
+  std::string gpus;
+  std::optional<std::string> container;
   bool all = false;
   std::int64_t process_limit = 0;
   std::string log_file;
+  std::string output;
+  bool make_directories = false;
+  bool gzip = false;
+  bool check = true;
   std::int64_t duration_ms = 500;
   bool duration_given = false;
   std::int64_t iterations = -1;
   std::int64_t start_time_ms = 0;
+  std::optional<double> start_in_s;
   std::int64_t iteration_roundup = 1;
   std::optional<std::int64_t> warmup_s;
+  std::string activity_types;
+  std::optional<std::int64_t> buffer_mb;
+  std::string pm_sampling_metrics;
+  std::optional<std::int64_t> pm_sampling_device;
   bool record_shapes = false;
   bool profile_memory = false;
   bool with_stacks = false;
@@ -41,13 +52,18 @@ struct GputraceOptions {
 };
 
 // "12,34" -> {12, 34}; "0" or "" -> {}: every process.
-[[nodiscard]] Result<std::vector<std::int64_t>> parse_pids(std::string_view text);
-// "0,2,4-7" -> {0, 2, 4, 5, 6, 7}.
-[[nodiscard]] Result<std::vector<int>> parse_ranks(std::string_view text);
+[[nodiscard]] Result<std::vector<std::int64_t>> parse_pids(std::string_view option,
+                                                           std::string_view text);
+// "0,2,4-7" -> {0, 2, 4, 5, 6, 7}; `option` is named in the error.
+[[nodiscard]] Result<std::vector<int>> parse_numbers(std::string_view option,
+                                                     std::string_view text);
+// "a, b" -> {"a", "b"}; an empty one is an error.
+[[nodiscard]] Result<std::vector<std::string>> parse_names(std::string_view option,
+                                                           std::string_view text);
 
-// A relative --log-file is taken from `working_directory`; "" is left for the caller to fill in.
-[[nodiscard]] Result<rpc::PrepareRequest> prepare_request(const GputraceOptions& options,
-                                                          const std::string& working_directory);
+// All but the places of the files, which are TracePlaces' (trace_places.h). An error (invalid) also
+// for options that exclude each other.
+[[nodiscard]] Result<rpc::PrepareRequest> prepare_request(const GputraceOptions& options);
 
 // For a daemon that only knows the existing call: Kineto's text as existing clients write it. An
 // error (invalid) names what that call cannot express.

@@ -1,16 +1,25 @@
-// Prepare and commit. The following is in session_follower.cpp.
+// Prepare, commit and finish. The following is in session_follower.cpp.
 #include "cli/trace_run.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
+#include <utility>
 
+#include "base/path_template.h"
 #include "base/time_text.h"
+#include "cli/diagnosis.h"
 #include "cli/hint.h"
+#include "cli/local_check.h"
 #include "cli/rank_order.h"
 #include "cli/render.h"
-#include "cli/trace_directory.h"
+#include "cli/render_json.h"
+#include "cli/render_summary.h"
+#include "cli/render_trace.h"
+#include "cli/session_follower.h"
+#include "cli/trace_places.h"
 #include "rpc/protocol/codec.h"
 
 namespace dynolog {
@@ -29,54 +38,58 @@ std::ostream& talk(const World& world, const GlobalOptions& global) {
 class TraceRun {
  public:
   TraceRun(const World& world, const GlobalOptions& global, const GputraceOptions& options)
-      : world_(world), global_(global), options_(options), client_(world, global) {}
+      : world_(world), global_(global), options_(options), client_(world, global) {
+    outcome_.check_wanted = options.check;
+    outcome_.iterations = std::max<std::int64_t>(options.iterations, 0);
+  }
 
   ExitCode start() {
-    auto request = prepare_request(options_, world_.working_directory);
+    auto request = prepare_request(options_);
     if (!request) return usage(world_, request.error().message);
-    const std::int64_t start = request->trace.start_time_ms;
-    if (const WallTime now = world_.clock.wall();
-        start > 0 && WallTime(Milliseconds(start)) < now) {
-      return usage(world_,
-                   fmt::format("--profile-start-time: {} ms since the epoch is in the past: "
-                               "{}, and now it is {}",
-                               start, to_rfc3339(WallTime(Milliseconds(start))), to_rfc3339(now)));
+    if (const std::string problem = start_time_problem(); !problem.empty()) {
+      return usage(world_, problem);
     }
     say_what_is_void();
     take_interrupts();
-    own_directory_ = request->trace.log_file.empty();
-    if (own_directory_) {
-      if (const auto end = choose_directory(*request)) return *end;
-    }
+    if (const auto end = choose_places()) return *end;
+    places_->ask_for(request->trace);
     auto plan = client_.ask<rpc::PrepareReply>(rpc::encode(*request), rpc::decode_prepare_reply);
     if (!plan) return not_prepared(plan.error(), *request);
     plan_ = std::move(*plan);
     sort_by_rank(plan_.planned);
+    outcome_.host = plan_.host;
     outcome_.planned = plan_.planned;
     outcome_.unmatched = plan_.unmatched;
+    selection_ = request->selection;
     if (plan_.planned.empty()) return nothing_matched();
-    if (const auto problem = directory_problem()) return *problem;
-    talk(world_, global_) << render_plan(plan_, world_.out_columns);
+    if (!places_->problem().empty()) {
+      return usage(world_,
+                   places_->problem() + "; name a place with --output DIR or --log-file PATH");
+    }
+    if (const Status named = places_->name(plan_.host, plan_.planned); !named) {
+      return usage(world_, "--log-file: " + named.error().message);
+    }
+    show_plan();
     if (plan_.session.empty()) return finish();
     return commit();
   }
 
   ExitCode attach() {
+    if (const auto end = choose_places()) return *end;
     plan_.session = options_.follow;
     return follow(world_.clock.monotonic());
   }
 
-  ExitCode cancel() {
-    const auto reply = client_.ask<rpc::CancelReply>(
-        rpc::encode_request("cancelTrace", rpc::SessionRequest{options_.cancel}),
-        rpc::decode_cancel_reply);
-    if (!reply) return report(world_, reply.error());
-    world_.out << (global_.json ? pretty_json(rpc::encode(*reply)) : cancel_text(*reply) + "\n");
-    const bool all = reply->withdrawn > 0 && reply->beyond_recall.empty();
-    return all ? ExitCode::ok : ExitCode::failed;
+ private:
+  [[nodiscard]] std::string start_time_problem() const {
+    const WallTime start{Milliseconds(options_.start_time_ms)};
+    const WallTime now = world_.clock.wall();
+    if (options_.start_time_ms <= 0 || start >= now) return "";
+    return fmt::format(
+        "--profile-start-time: {} ms since the epoch is in the past: {}, and now it is {}",
+        options_.start_time_ms, to_rfc3339(start), to_rfc3339(now));
   }
 
- private:
   void say_what_is_void() {
     if (options_.iterations <= 0 || !options_.duration_given) return;
     world_.err << "dyno: note: --iterations counts steps; --duration-ms is then only for a process "
@@ -89,33 +102,32 @@ class TraceRun {
     client_.interrupted_by(interrupt_fd_);
   }
 
-  // The daemon plans for a directory that exists, so it is made before the plan, but not when there
-  // is no process at all. Where none can be made the plan still tells whether one was needed.
-  std::optional<ExitCode> choose_directory(rpc::PrepareRequest& request) {
-    if (!client_.endpoint().is_local()) {
-      return usage(world_, "--log-file is required for another host: a path there");
+  std::optional<ExitCode> choose_places() {
+    if (!options_.wait && !options_.output.empty()) {
+      return usage(world_,
+                   "--output needs a dyno that waits. After --no-wait the daemon keeps what is to "
+                   "be brought: `dyno traces fetch SESSION --output DIR`");
     }
-    auto list = client_.ask<rpc::ListProcessesReply>(rpc::encode_request("listProcesses"),
-                                                     rpc::decode_list_processes_reply);
-    if (!list) return not_prepared(list.error(), request);
-    processes_ = std::move(list->processes);
-    request.trace.log_file = fmt::format("{}/trace.json", world_.working_directory);
-    if (processes_.empty()) return std::nullopt;
-    auto made = TraceDirectory::make(world_.working_directory, world_.clock.wall());
-    if (!made) {
-      not_made_ = made.error().message;
-      return std::nullopt;
-    }
-    directory_ = std::move(*made);
-    request.trace.log_file = directory_.path() + "/trace.json";
+    auto places = TracePlaces::choose(options_, world_, client_.endpoint().is_local());
+    if (!places) return usage(world_, places.error().message);
+    places_ = std::move(*places);
     return std::nullopt;
   }
 
-  ExitCode not_prepared(const CallFailure& failure, rpc::PrepareRequest& request) {
-    if (client_.may_be_existing_daemon(failure)) {
-      if (own_directory_) request.trace.log_file.clear();
-      return run_existing_trace(client_, request);
+  void show_plan() {
+    PlanView view{.columns = world_.out_columns,
+                  .iterations = outcome_.iterations,
+                  .brought_to = {},
+                  .waits = options_.wait,
+                  .summary_follows = plan_.session.empty() && !global_.json};
+    for (const rpc::PlannedTrace& each : plan_.planned) {
+      if (each.brought) view.brought_to[each.pid] = places_->path_of(each.pid);
     }
+    talk(world_, global_) << render_plan(plan_, view);
+  }
+
+  ExitCode not_prepared(const CallFailure& failure, const rpc::PrepareRequest& request) {
+    if (client_.may_be_existing_daemon(failure)) return run_existing_trace(client_, request);
     const ExitCode code = report(world_, failure);
     if (failure.kind == CallFailureKind::from_daemon &&
         failure.error.kind == ErrorKind::ambiguous) {
@@ -127,41 +139,51 @@ class TraceRun {
   }
 
   ExitCode nothing_matched() {
-    talk(world_, global_) << render_plan(plan_, world_.out_columns);
+    show_plan();
     world_.out.flush();
     world_.err << fmt::format(
         "dyno: no process matched; nothing was traced. `{}` lists those that can be. A job "
         "calls in once it has imported torch.\n",
         same_daemon(global_, "ps"));
     const ExitCode code = exit_code(outcome_);
+    ask_about({.pids = selection_.pids, .job = selection_.job, .iterations = false});
+    say_why();
     if (global_.json) world_.out << trace_json(plan_, outcome_, code);
     return code;
   }
 
-  // Without --log-file the traces lie in a directory that only the caller may write to.
-  std::optional<ExitCode> directory_problem() {
-    if (!own_directory_) return std::nullopt;
-    for (const rpc::PlannedTrace& planned : plan_.planned) {
-      const auto row = std::ranges::find(processes_, planned.pid, &rpc::ProcessRow::pid);
-      if (row == processes_.end()) {
-        return usage(world_,
-                     fmt::format("process {} has only just called in: start again", planned.pid));
-      }
-      if (row->uid == world_.uid) continue;
-      return usage(world_, fmt::format("--log-file is required for another user's processes (pid "
-                                       "{} is {}'s): a path that this user may write to",
-                                       planned.pid, planned.user));
-    }
-    if (not_made_.empty()) return std::nullopt;
-    return usage(world_, not_made_ + "; name a place with --log-file PATH");
+  void ask_about(const rpc::DiagnoseRequest& about) {
+    Client client(world_, global_);
+    client.interrupted_by(interrupt_fd_);
+    outcome_.findings = ask_why(client, about);
+  }
+
+  // A success is not held up, nor who interrupts.
+  void ask_about_failures(ExitCode code) {
+    if (outcome_.interrupted) return;
+    if (code != ExitCode::failed && code != ExitCode::deadline) return;
+    rpc::DiagnoseRequest about{.pids = in_question(outcome_, selection_.pids),
+                               .job = {},
+                               .iterations = outcome_.iterations > 0};
+    // A rank that was named and is not there is one of the job's.
+    if (about.pids.empty() && !outcome_.unmatched.empty()) about.job = selection_.job;
+    if (!about.pids.empty() || about.job) ask_about(about);
+  }
+
+  void say_why() {
+    world_.out.flush();
+    world_.err << render_reasons(outcome_.findings, global_);
   }
 
   ExitCode commit() {
     say_if_too_short();
+    committed_ = world_.clock.wall();
     const MonotonicTime committed = world_.clock.monotonic();
-    const auto reply = client_.ask<rpc::CommitReply>(
-        rpc::encode(rpc::CommitRequest{plan_.session, options_.wait ? options_.deadline_s : 0}),
-        rpc::decode_commit_reply);
+    const rpc::CommitRequest request{.session = plan_.session,
+                                     .deadline_s = options_.wait ? options_.deadline_s : 0,
+                                     .attended = options_.wait};
+    const auto reply =
+        client_.ask<rpc::CommitReply>(rpc::encode(request), rpc::decode_commit_reply);
     if (!reply) return not_committed(reply.error());
     if (!options_.wait) return leave_running();
     world_.out.flush();
@@ -194,11 +216,11 @@ class TraceRun {
       const auto reply = cancel_session(second, plan_.session, outcome_);
       if (reply) {
         world_.err << "dyno: " << cancel_text(*reply) << "\n";
-        if (!reply->beyond_recall.empty()) directory_.keep();
+        if (!reply->beyond_recall.empty()) places_->keep_directory();
         return finish();
       }
     }
-    directory_.keep();
+    places_->keep_directory();
     world_.err << fmt::format(
         "dyno: session {} may have begun all the same: `{}` shows it, `{}` withdraws it\n",
         plan_.session, same_daemon(global_, "gputrace --follow " + plan_.session),
@@ -207,55 +229,92 @@ class TraceRun {
   }
 
   ExitCode leave_running() {
-    directory_.keep();
+    places_->keep_directory();
     bool problem = std::ranges::any_of(
         plan_.planned, [](const auto& planned) { return !planned.problem.empty(); });
     problem |= !outcome_.unmatched.empty();
     const ExitCode code = problem ? ExitCode::failed : ExitCode::ok;
+    ask_about_failures(code);
+    say_why();
     if (global_.json) {
       world_.out << trace_json(plan_, outcome_, code);
-    } else {
-      world_.out << fmt::format("session {}: asked for, not waited for. Its end: {}\n",
-                                plan_.session,
-                                same_daemon(global_, "gputrace --follow " + plan_.session));
+      return code;
+    }
+    world_.out << fmt::format("session {}: asked for, not waited for. Its end: {}\n", plan_.session,
+                              same_daemon(global_, "gputrace --follow " + plan_.session));
+    if (std::ranges::any_of(plan_.planned, &rpc::PlannedTrace::brought)) {
+      world_.out << fmt::format("what the daemon keeps of it: {}\n",
+                                same_daemon(global_, "traces fetch " + plan_.session));
     }
     return code;
   }
 
   ExitCode follow(MonotonicTime committed) {
     take_interrupts();
-    SessionFollower follower(client_, plan_.session, committed, options_.deadline_s, interrupt_fd_,
-                             options_.follow.empty() ? OnInterrupt::cancel : OnInterrupt::leave);
+    const bool mine = options_.follow.empty();
+    SessionFollower follower(client_, *places_,
+                             {.session = plan_.session,
+                              .committed = committed,
+                              .deadline_s = options_.deadline_s,
+                              .interrupt_fd = interrupt_fd_,
+                              .on_interrupt = mine ? OnInterrupt::cancel : OnInterrupt::leave});
     if (const auto followed = follower.follow(outcome_); !followed) {
-      directory_.keep();
+      places_->keep_directory();
       return report(world_, followed.error());
     }
     if (outcome_.updates.empty() || std::ranges::any_of(outcome_.updates, may_still_write)) {
-      directory_.keep();
+      places_->keep_directory();
     }
     return finish();
   }
 
   ExitCode finish() {
+    look_around();
     const ExitCode code = exit_code(outcome_);
+    ask_about_failures(code);
     if (global_.json) {
       world_.out << trace_json(plan_, outcome_, code);
     } else {
-      world_.out << render_summary(outcome_);
+      world_.out << render_summary(outcome_, world_.out_columns);
     }
+    say_why();
+    say_what_stays();
     return code;
+  }
+
+  void look_around() {
+    const bool local = client_.endpoint().is_local();
+    if (outcome_.check_wanted && !outcome_.interrupted) {
+      check_what_is_visible({.clock = world_.clock,
+                             .local = local,
+                             .since = committed_,
+                             .interrupt_fd = interrupt_fd_},
+                            outcome_);
+    }
+    const std::string host = outcome_.host.empty() ? client_.endpoint().host : outcome_.host;
+    mark_places(local ? "" : host, outcome_);
+  }
+
+  void say_what_stays() {
+    const bool kept = std::ranges::any_of(outcome_.updates, [&](const auto& update) {
+      const Fetched* fetched = fetched_of(outcome_, update.pid);
+      return update.location == "daemon" ||
+             (fetched != nullptr && fetched->state == Fetched::State::failed);
+    });
+    if (!kept) return;
+    world_.err << fmt::format("dyno: what was not brought stays with the daemon: `{}`\n",
+                              same_daemon(global_, "traces fetch " + plan_.session));
   }
 
   const World& world_;
   const GlobalOptions& global_;
   const GputraceOptions& options_;
   Client client_;
-  bool own_directory_ = false;
-  TraceDirectory directory_;                // removed again when nothing was written into it
-  std::string not_made_;                    // why there is none
-  std::vector<rpc::ProcessRow> processes_;  // as they were before the plan
+  std::optional<TracePlaces> places_;
+  rpc::SelectionSpec selection_;  // empty when a session was re-attached to
   rpc::PrepareReply plan_;
   TraceOutcome outcome_;
+  WallTime committed_{};
   int interrupt_fd_ = -1;
 };
 
@@ -263,10 +322,18 @@ class TraceRun {
 
 ExitCode run_trace(const World& world, const GlobalOptions& global,
                    const GputraceOptions& options) {
+  if (!options.cancel.empty()) return run_cancel(world, global, options.cancel);
   TraceRun run(world, global, options);
-  if (!options.cancel.empty()) return run.cancel();
-  if (!options.follow.empty()) return run.attach();
-  return run.start();
+  return options.follow.empty() ? run.start() : run.attach();
+}
+
+ExitCode run_cancel(const World& world, const GlobalOptions& global, const std::string& session) {
+  Client client(world, global);
+  const auto reply = cancel_session(client, session);
+  if (!reply) return report(world, reply.error());
+  world.out << (global.json ? pretty_json(rpc::encode(*reply)) : cancel_text(*reply) + "\n");
+  const bool all = reply->withdrawn > 0 && reply->beyond_recall.empty();
+  return all ? ExitCode::ok : ExitCode::failed;
 }
 
 ExitCode run_existing_trace(Client& client, const rpc::PrepareRequest& request) {
@@ -279,6 +346,7 @@ ExitCode run_existing_trace(Client& client, const rpc::PrepareRequest& request) 
   const auto reply = client.ask<rpc::LegacyTraceReply>(rpc::encode_legacy(*legacy),
                                                        rpc::decode_legacy_trace_reply);
   if (!reply) return report(world, reply.error());
+  const std::string log_file = expand_path(request.trace.log_file, {}).value_or("");
   if (client.options().json) {
     world.out << pretty_json(fmt::format(R"({{"schema":1,"existing_daemon":true,"reply":{}}})",
                                          rpc::encode_legacy(*reply)));
@@ -288,7 +356,7 @@ ExitCode run_existing_trace(Client& client, const rpc::PrepareRequest& request) 
     world.out << fmt::format("Matched {} processes\nTrace output files will be written to:\n",
                              reply->processes_matched.size());
     for (const std::int64_t pid : reply->processes_matched) {
-      world.out << "    " << legacy_file_name(request.trace.log_file, pid) << "\n";
+      world.out << "    " << legacy_file_name(log_file, pid) << "\n";
     }
   }
   return reply->processes_matched.empty() ? ExitCode::nothing_matched : ExitCode::ok;

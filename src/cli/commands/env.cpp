@@ -6,7 +6,7 @@
 
 #include "cli/client.h"
 #include "cli/commands/commands.h"
-#include "cli/render.h"
+#include "cli/render_json.h"
 #include "cli/shell_text.h"
 #include "rpc/protocol/codec.h"
 

@@ -7,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/rank_order.h"
 #include "cli/render.h"
+#include "cli/render_json.h"
 #include "rpc/protocol/codec.h"
 
 namespace dynolog::commands {
@@ -15,8 +16,9 @@ namespace {
 constexpr const char* kDescription =
     "Lists the PyTorch processes that have called in at the daemon: your own, or everybody's for\n"
     "root. STATE is idle (can be traced), busy (a profiler runs in it), stalled (it no longer\n"
-    "calls), or how far a trace is. Launchers (torchrun and the like) call in too and are marked.\n"
-    "JOB is what `dyno gputrace --job-id` takes. Commands are cut to a terminal's width.";
+    "calls), or how far a trace is. ROLE tells the workers of a job from its launchers (torchrun\n"
+    "and the like) and data loaders, which call in too; GPU says which devices each holds. JOB is\n"
+    "what `dyno gputrace --job-id` takes. Commands are cut to a terminal's width.";
 constexpr const char* kExamples = R"(
 Examples:
   dyno ps                      pid, job, rank, torch version and state of each process

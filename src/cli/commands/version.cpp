@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/commands/commands.h"
-#include "cli/render.h"
+#include "cli/render_json.h"
 #include "rpc/protocol/codec.h"
 #include "rpc/protocol/legacy.h"
 
