@@ -18,9 +18,11 @@ endif()
 
 find_program(DYNOLOG_CCACHE ccache)
 if(DYNOLOG_CCACHE)
-  # base_dir and hash_dir let several build folders of one checkout share the cache.
+  # base_dir and hash_dir let several build folders of one checkout share the cache; the sloppiness is
+  # for precompiled headers (DYNOLOG_PCH).
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros
       ${DYNOLOG_CCACHE})
 endif()
 

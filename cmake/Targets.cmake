@@ -6,6 +6,7 @@ function(dynolog_library name)
   add_library(dynolog_${name} STATIC ${ARG_SOURCES})
   target_include_directories(dynolog_${name} PUBLIC "${CMAKE_SOURCE_DIR}/src")
   target_link_libraries(dynolog_${name} PUBLIC ${ARG_USES})
+  dynolog_precompile(dynolog_${name} library)
 endfunction()
 
 function(dynolog_unit_tests folder)
@@ -15,10 +16,9 @@ function(dynolog_unit_tests folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;USES" ${ARGN})
   add_executable(${folder}_test ${ARG_SOURCES})
   target_include_directories(${folder}_test PRIVATE "${CMAKE_SOURCE_DIR}/src")
-  target_compile_definitions(${folder}_test PRIVATE
-    DYNOLOG_SOURCE_DIR="${CMAKE_SOURCE_DIR}" DYNOLOG_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${folder}_test PRIVATE dynolog_${folder} ${ARG_USES} GTest::gmock
     GTest::gtest_main)
+  dynolog_precompile(${folder}_test test)
   gtest_discover_tests(${folder}_test TEST_PREFIX "${folder}." DISCOVERY_MODE PRE_TEST
     PROPERTIES TIMEOUT 120)
 endfunction()
