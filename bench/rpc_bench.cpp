@@ -1,5 +1,6 @@
-// Load for the RPC: the server of this tree beside floor_rpc, in turns, in one run. Connection per
-// call, held connections, and the latency of calls while 1,000 idle connections are held.
+// Load for the RPC: the server of this tree beside floor_rpc, in turns, in one run. A connection
+// per call and held connections, with 1 and with 32 clients, and both once more while 1,000 idle
+// connections are held.
 // Usage: rpc_bench [seconds per measurement, default 2]
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,7 +31,7 @@ namespace {
 using namespace dynolog;  // NOLINT(google-build-using-namespace)
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int kClients = 4;
+constexpr std::size_t kClients = 32;
 constexpr int kIdle = 1000;
 
 // --- the server under test, in a process of its own
@@ -64,10 +66,33 @@ class NoTraces final : public rpc::TraceService {
   void cancel(const Caller&, rpc::SessionRequest, rpc::Done<rpc::CancelReply> done) override {
     done(rpc::CancelReply{});
   }
+  void fetch(const Caller&, rpc::FetchRequest, rpc::Done<rpc::FetchReply> done) override {
+    done(rpc::FetchReply{});
+  }
+  void release(const Caller&, rpc::ReleaseRequest, rpc::Done<rpc::ReleaseReply> done) override {
+    done(rpc::ReleaseReply{});
+  }
+  rpc::ListTracesReply list_traces(const Caller&) override { return {}; }
+  Result<rpc::DeleteTraceReply> delete_trace(const Caller&, const rpc::SessionRequest&) override {
+    return rpc::DeleteTraceReply{};
+  }
   void legacy_trace(const Caller&, rpc::LegacyTraceRequest,
                     rpc::Done<rpc::LegacyTraceReply> done) override {
     done(rpc::LegacyTraceReply{});
   }
+};
+
+class NoDiagnosis final : public rpc::DiagnosisService {
+ public:
+  void diagnose(const Caller&, rpc::DiagnoseRequest, rpc::Done<rpc::DiagnoseReply> done) override {
+    done(rpc::DiagnoseReply{});
+  }
+};
+
+class NoMetrics final : public rpc::MetricsService {
+ public:
+  void query(rpc::QueryMetricsRequest, DoneText done) override { done(std::string("{}")); }
+  void list(rpc::ListMetricsRequest, DoneText done) override { done(std::string("{}")); }
 };
 
 class NobodyResolver final : public rpc::CallerResolver {
@@ -86,6 +111,8 @@ int serve() {
   ConstantStatus status;
   NoProcesses processes;
   NoTraces traces;
+  NoDiagnosis diagnosis;
+  NoMetrics metrics;
   NobodyResolver resolver;
   rpc::ServerOptions options;
   options.tcp_port = 0;
@@ -93,7 +120,9 @@ int serve() {
   options.max_connections_per_uid = 2048;
   const auto server = rpc::Server::start(
       loop, *log, options,
-      rpc::Services{.status = status, .processes = processes, .traces = traces}, resolver);
+      rpc::Services{
+          .status = status, .processes = processes, .traces = traces, .diagnosis = diagnosis},
+      metrics, resolver);
   std::printf("%d\n", server->tcp_port());
   std::fflush(stdout);
   const Watch end = loop.watch_readable(STDIN_FILENO, [&] { loop.stop(); });
@@ -189,13 +218,14 @@ void held_call(int socket) {
   call(socket, request);
 }
 
-// Calls a second of kClients threads.
-double rate(std::chrono::duration<double> time,
+// Calls a second of so many threads.
+double rate(double seconds, std::size_t clients,
             const std::function<std::function<void()>()>& make) {
+  const std::chrono::duration<double> time(seconds);
   std::vector<std::jthread> threads;
-  std::vector<std::size_t> counts(kClients, 0);
+  std::vector<std::size_t> counts(clients, 0);
   const auto start = SteadyClock::now();
-  for (std::size_t i = 0; i < kClients; ++i) {
+  for (std::size_t i = 0; i < clients; ++i) {
     threads.emplace_back([&, i] {
       const auto work = make();
       while (SteadyClock::now() - start < time) {
@@ -211,20 +241,24 @@ double rate(std::chrono::duration<double> time,
   return static_cast<double>(sum) / took.count();
 }
 
-double per_connection_rate(int port, double seconds) {
-  return rate(std::chrono::duration<double>(seconds),
-              [port] { return [port] { call_per_connection(port); }; });
+std::function<void()> calls_of_their_own(int port) {
+  return [port] { call_per_connection(port); };
 }
 
-double held_rate(int port, double seconds) {
-  return rate(std::chrono::duration<double>(seconds), [port] {
-    const auto socket = std::make_shared<UniqueFd>(connect_to(port));
-    return [socket] { held_call(socket->get()); };
-  });
+std::function<void()> calls_on_a_held_connection(int port) {
+  const auto socket = std::make_shared<UniqueFd>(connect_to(port));
+  return [socket] { held_call(socket->get()); };
 }
 
-// The 99th percentile in microseconds of one client's calls.
-double p99(double seconds, const std::function<void()>& work) {
+using MakeCaller = std::function<void()> (*)(int port);
+
+// One client's calls, in microseconds.
+struct Latency {
+  double p50 = 0;
+  double p99 = 0;
+};
+
+Latency latency(double seconds, const std::function<void()>& work) {
   std::vector<double> took;
   const auto start = SteadyClock::now();
   while (std::chrono::duration<double>(SteadyClock::now() - start).count() < seconds) {
@@ -233,29 +267,34 @@ double p99(double seconds, const std::function<void()>& work) {
     took.push_back(std::chrono::duration<double, std::micro>(SteadyClock::now() - before).count());
   }
   std::ranges::sort(took);
-  return took[took.size() * 99 / 100];
+  return {.p50 = took[took.size() / 2], .p99 = took[took.size() * 99 / 100]};
 }
 
 void compare(const char* what, const Target& floor, const Target& ours, double seconds,
-             double (*measure)(int port, double seconds)) {
+             std::size_t clients, MakeCaller make) {
   double floor_best = 0;
   double ours_best = 0;
   for (int i = 0; i < 3; ++i) {  // in turns, so that both see the same machine
-    floor_best = std::max(floor_best, measure(floor.port(), seconds));
-    ours_best = std::max(ours_best, measure(ours.port(), seconds));
+    floor_best = std::max(floor_best, rate(seconds, clients, [&] { return make(floor.port()); }));
+    ours_best = std::max(ours_best, rate(seconds, clients, [&] { return make(ours.port()); }));
   }
-  std::printf("%-22s floor %9.0f/s   dynolog %9.0f/s   %5.1f %%\n", what, floor_best, ours_best,
-              100 * ours_best / floor_best);
+  std::printf("%2zu clients, %-20s floor %8.0f/s   dynolog %8.0f/s   %5.1f %%\n", clients, what,
+              floor_best, ours_best, 100 * ours_best / floor_best);
+}
+
+void one_client(const char* when, const Target& target, double seconds) {
+  const Latency held = latency(seconds, calls_on_a_held_connection(target.port()));
+  const Latency fresh = latency(seconds, calls_of_their_own(target.port()));
+  std::printf(
+      "1 client, %-10s %-8s held p50 %6.1f us, p99 %6.1f us; connection per call p50 %6.1f us, "
+      "p99 %6.1f us\n",
+      when, target.name().c_str(), held.p50, held.p99, fresh.p50, fresh.p99);
 }
 
 void with_idle(const Target& target, double seconds) {
   std::vector<UniqueFd> idle;
   for (int i = 0; i < kIdle; ++i) idle.push_back(connect_to(target.port()));
-  const UniqueFd held = connect_to(target.port());
-  const double held_p99 = p99(seconds, [&] { held_call(held.get()); });
-  const double fresh_p99 = p99(seconds, [&] { call_per_connection(target.port()); });
-  std::printf("%d idle, %-10s p99: held %7.1f us   connection per call %7.1f us\n", kIdle,
-              target.name().c_str(), held_p99, fresh_p99);
+  one_client("1,000 idle", target, seconds);
 }
 
 }  // namespace
@@ -274,8 +313,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "a server did not start (floor_rpc is to lie beside this program)\n");
     return 1;
   }
-  compare("connection per call", floor, ours, seconds, per_connection_rate);
-  compare("held connections", floor, ours, seconds, held_rate);
+  for (const std::size_t clients : {std::size_t{1}, kClients}) {
+    compare("connection per call", floor, ours, seconds, clients, calls_of_their_own);
+    compare("held connections", floor, ours, seconds, clients, calls_on_a_held_connection);
+  }
+  for (const Target* target : {&floor, &ours}) one_client("alone", *target, seconds);
   with_idle(floor, seconds);
   with_idle(ours, seconds);
   return 0;

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""What the daemon costs when nobody asks it anything: CPU, wake-ups and memory with its default set
+at 1 s, beside a floor that only reads the same files as often (bench/floor_files.cpp), and beside
+node_exporter scraped once a second; all at the same time on the same host.
+
+Usage: at_rest.py [SECONDS, default 120]. Needs root (strace names the files that are read).
+"""
+
+import collections
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import measure
+
+from harness import page
+from harness.daemon import Daemon
+
+WATCHED = 62  # seconds: each tier is seen at least once
+
+
+def files_read(pid):
+    """{path: period in seconds}, from the system calls of the daemon and its workers."""
+    with tempfile.NamedTemporaryFile("r") as trace:
+        strace = subprocess.Popen(
+            ["strace", "-f", "-qq", "-y", "-e", "trace=read,pread64", "-e", "signal=none",
+             "-o", trace.name, *[word for each in measure.tree(pid) for word in ("-p", str(each))]])
+        time.sleep(WATCHED)
+        strace.send_signal(signal.SIGINT)
+        strace.wait()
+        # One reading may take several calls: those that start at 0, or the first of a descriptor.
+        counts = collections.Counter()
+        for line in trace:
+            match = re.search(r"p?read(?:64)?\((\d+)<(/(?:proc|sys)/[^>]*)>.*?(?:, (\d+))?\) += \d",
+                              line)
+            if match and match[3] in (None, "0"):
+                counts[match[2]] += 1
+    return {path: max(1, round(WATCHED / count)) for path, count in counts.items()}
+
+
+def floor_started(files, seconds):
+    floor = subprocess.Popen([measure.BENCH_BIN / "floor_files", str(seconds)],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    floor.stdin.write("".join(f"{period} {path}\n" for path, period in files.items()))
+    floor.stdin.close()
+    return floor
+
+
+def per_second(pid, seconds):
+    """A function that says what the process used since this call."""
+    cpu, woken, start = measure.cpu_ns(pid), measure.wakeups(pid), time.monotonic()
+
+    def end():
+        took = time.monotonic() - start
+        return {"cpu_ms_per_s": (measure.cpu_ns(pid) - cpu) / took / 1e6,
+                "wakeups_per_s": (measure.wakeups(pid) - woken) / took,
+                "pss_mib": measure.memory_kib(pid, "Pss") / 1024,
+                "private_dirty_mib": measure.memory_kib(pid, "Private_Dirty") / 1024}
+    return end
+
+
+def main():
+    seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 120
+    with tempfile.TemporaryDirectory() as directory:
+        exporter = page.node_exporter(directory)
+        daemon = Daemon("--noenable_ipc_monitor", "--port=0", "--prometheus_port=0").start()
+        try:
+            time.sleep(5)
+            files = files_read(daemon.pid)
+            floor = floor_started(files, seconds)
+            ours, theirs = per_second(daemon.pid, seconds), per_second(exporter.process.pid, seconds)
+            scrapes = 0
+            while floor.poll() is None:
+                page.get(exporter.url + "/metrics")
+                scrapes += 1
+                time.sleep(1)
+            figures = {"files": len(files), "dynolog": ours(), "node_exporter": theirs(),
+                       "floor": json.loads(floor.stdout.read())}
+        finally:
+            daemon.close()
+            exporter.close()
+    figures["of_the_floor"] = (figures["dynolog"]["cpu_ms_per_s"] * 1e6 /
+                               figures["floor"]["cpu_ns_per_s"])
+    print(json.dumps(figures, indent=2))
+
+
+main()
