@@ -7,7 +7,9 @@ import pytest
 from harness import places
 from harness.daemon import Daemon
 from harness.job import Job
+from harness.kineto_job import KinetoJob
 from harness.namespaces import NetworkNamespace
+from harness.users import Script
 
 
 def _missing():
@@ -82,6 +84,14 @@ def job():
 
 
 @pytest.fixture
+def script():
+    """Factory: a script of a local user's own (harness/users.py), running."""
+    create, close = _closing(Script)
+    yield create
+    close()
+
+
+@pytest.fixture
 def network():
     namespace = NetworkNamespace()
     yield namespace
@@ -139,3 +149,13 @@ def main(main_daemon, main_job):
 def main_port(main_daemon):
     from harness.daemon import tcp_port
     return tcp_port(main_daemon)
+
+
+# --- jobs that misbehave at a test's command ---
+
+@pytest.fixture
+def kineto_job(hall):
+    """Factory: a process that is traced as `behaviour` says, polling the main daemon."""
+    create, close = _closing(KinetoJob)
+    yield lambda *arguments, **options: create(hall, *arguments, **options).wait_ready()
+    close()

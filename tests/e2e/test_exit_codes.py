@@ -1,5 +1,6 @@
 """What `dyno` says with its exit status, and the sentence that goes with it."""
 
+import json
 import os
 import subprocess
 
@@ -19,9 +20,7 @@ def dyno(*arguments, env=None):
     ["no-such-command"],
     ["gputrace", "--duration-ms", "x", "--log-file", "/tmp/t.json"],
     ["gputrace", "--duration-ms", "-5", "--log-file", "/tmp/t.json"],
-    ["gputrace", "--log-file", "/tmp/a=b.json"],
     ["gputrace", "--log-file", "/tmp/../t.json"],
-    ["gputrace", "--log-file", "/tmp/a#b.json"],
     ["gputrace", "--set", "NO_SUCH_KEY=1", "--log-file", "/tmp/t.json"],
     ["gputrace", "--set", "NOVALUE", "--log-file", "/tmp/t.json"],
     ["gputrace", "--pids", "abc", "--log-file", "/tmp/t.json"],
@@ -39,8 +38,7 @@ def test_3_nothing_matched(main, scratch):
     for selection in (["--pids", 2**22 + 1], ["--job-id", "no-such-job"], ["--rank", 77],
                       ["--cmd", "no such command line"]):
         answer = daemon.dyno("gputrace", *selection, "--log-file", os.path.join(scratch, "t.json"))
-        assert answer.code == 3, answer
-        assert answer.err.strip() or answer.out.strip()
+        assert answer.code == 3 and "no process matched" in answer.err, answer
 
 
 def test_6_no_daemon(scratch):
@@ -78,23 +76,47 @@ def test_7_root_over_tcp_where_it_is_off(daemon):
     assert own.dyno("ps").code == 0
 
 
-def test_8_written_but_nobody_could_check(main):
-    """Root's job writes where root without capabilities, as the checker is, cannot look."""
+# Uid 0 without a capability, as the daemon's workers are.
+BARE_ROOT = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
+
+
+@pytest.fixture
+def hidden():
+    """Root's job may write there; who has no capabilities cannot look."""
+    path = places.short_directory(0o700, 20001)
+    yield path
+    places.remove(path)
+
+
+def trace_into(hidden, main, *options, wrap=()):
     daemon, job = main
-    hidden = places.short_directory(0o700, 20001)
-    try:
-        answer = daemon.dyno("gputrace", "--pids", job.pid, "--log-file",
-                             os.path.join(hidden, "t.json"), "--json")
-        assert answer.code == 8, answer
-        (update,) = answer.json["processes"]
-        assert update["state"] == "written" and not update["checked"] and update["problem"]
-        assert os.path.exists(os.path.join(hidden, f"t_{job.pid}.json"))
-    finally:
-        places.remove(hidden)
-        daemon.wait_for(job.pid, state="idle")
+    command = [*wrap, *daemon.dyno_command("gputrace", "--pids", job.pid, "--log-file",
+                                           os.path.join(hidden, "t.json"), "--json", *options)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/",
+                          stdin=subprocess.DEVNULL)
+    daemon.wait_for(job.pid, state="idle")
+    assert os.path.exists(os.path.join(hidden, f"t_{job.pid}.json")), done
+    return done.returncode, json.loads(done.stdout)["processes"][0]
+
+
+def test_8_written_but_nobody_could_check(main, hidden):
+    code, update = trace_into(hidden, main, wrap=BARE_ROOT)
+    assert code == 8 and not update["checked"] and update["problem"], update
+
+
+def test_no_check_is_content_with_that(main, hidden):
+    code, update = trace_into(hidden, main, "--no-check", wrap=BARE_ROOT)
+    assert code == 0 and not update["checked"], update
+
+
+def test_dyno_looks_where_the_daemon_cannot(main, hidden):
+    """The worker has given its capabilities up; root's own command has them."""
+    code, update = trace_into(hidden, main)
+    assert code == 0 and update["checked"] and update["whole"] and update["ours"], update
 
 
 def test_help_has_examples():
-    for command in ([], ["gputrace"], ["trace"], ["ps"], ["status"], ["version"], ["env"]):
+    for command in ([], ["gputrace"], ["trace"], ["ps"], ["status"], ["version"], ["env"],
+                    ["doctor"], ["traces"], ["traces", "fetch"]):
         answer = dyno(*command, "--help")
         assert answer.returncode == 0 and "dyno " in answer.stdout, answer

@@ -2,7 +2,7 @@
 
 import os
 
-from harness import traces
+from harness import places, traces
 from harness.namespaces import child_of, own_pids_and_network
 from harness.waiting import until
 
@@ -24,7 +24,7 @@ def test_two_trainers_with_pid_1_stay_two_processes(daemon, job, shared_director
     assert len({u["file"] for u in updates}) == 2, updates
     for update in updates:
         traces.assert_good(update["file"], update)
-    assert len(os.listdir(scratch)) == 2
+    assert len(places.listed(scratch)) == 2
 
 
 def test_abstract_name_with_default_polls(network, daemon, job, scratch):

@@ -68,7 +68,7 @@ def test_all_ranks_are_traced_and_the_launcher_skipped(main_daemon, selection):
         for update in result["processes"]:
             traces.assert_good(update["file"], update)
             assert str(rows[update["rank"]]["pid"]) in os.path.basename(update["file"])
-        assert len(os.listdir(directory)) == 4
+        assert len(places.listed(directory)) == 4
     finally:
         places.remove(directory)
 

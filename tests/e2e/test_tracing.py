@@ -6,10 +6,11 @@ import signal
 
 import pytest
 
-from harness import traces
+from harness import places, traces
 from harness.waiting import until
 
-ORDER = ["staged", "fetched", "warming_up", "tracing", "writing", "written"]
+ORDER = ["staged", "fetched", "warming_up", "tracing", "writing", "written",
+         "delivered"]
 
 
 def states_said(text, pid):
@@ -31,18 +32,18 @@ def test_one_process_goes_through_its_states_to_a_checked_file(main, scratch):
     result = answer.json
     assert result["schema"] == 1 and result["exit_code"] == 0
     (update,) = result["processes"]
-    assert update["pid"] == job.pid and update["state"] == "written"
+    assert update["pid"] == job.pid and update["state"] == "delivered"
     assert update["checked"] and update["whole"] and update["ours"], update
     assert update["file"] == kineto_name(log_file, job.pid)
     trace = traces.assert_good(update["file"], update)
-    assert update["events"] > 100
-    assert update["bytes"] == os.path.getsize(update["file"])
+    assert update["summary"]["events"] > 100
+    assert update["summary"]["bytes"] == os.path.getsize(update["file"])
     assert any(e.get("cat") == "cpu_op" for e in trace["traceEvents"])
-    assert os.listdir(scratch) == [os.path.basename(update["file"])], "nothing else is left"
+    assert places.listed(scratch) == [os.path.basename(update["file"])], "nothing else is left"
 
     seen = states_said(answer.err, job.pid)
     assert seen == [state for state in ORDER if state in seen], seen
-    assert {"staged", "fetched", "tracing", "written"} <= set(seen), (seen, answer.err)
+    assert {"staged", "fetched", "tracing", "delivered"} <= set(seen), (seen, answer.err)
 
 
 def test_plain_output_says_where_the_trace_is(main, scratch):
@@ -51,15 +52,15 @@ def test_plain_output_says_where_the_trace_is(main, scratch):
     answer = daemon.dyno("trace", "--pids", job.pid, "--log-file", log_file, "--duration-ms", 200)
     assert answer.code == 0, answer
     assert kineto_name(log_file, job.pid) in answer.out + answer.err
-    assert "1 of 1 traces written and checked" in answer.out + answer.err
+    assert "1 of 1 traces delivered and checked" in answer.out + answer.err
 
 
 def test_options_reach_the_profiler(main, scratch):
     daemon, job = main
     log_file = os.path.join(scratch, "deep.json")
     answer = daemon.dyno("gputrace", "--pids", job.pid, "--log-file", log_file, "--json",
-                         "--duration-ms", 200, "--record-shapes", "--with-stacks", "--set",
-                         "ACTIVITY_TYPES=cpu_op,python_function")
+                         "--duration-ms", 200, "--record-shapes", "--with-stacks",
+                         "--activity-types", "cpu_op,python_function")
     assert answer.code == 0, answer
     trace = traces.assert_good(kineto_name(log_file, job.pid), answer.json["processes"][0])
     assert any("Input Dims" in e.get("args", {}) for e in trace["traceEvents"])
@@ -125,7 +126,7 @@ def test_own_profiler_makes_it_busy(main, scratch):
     (update,) = answer.json["processes"]
     assert update["state"] == "busy"
     assert "profiler" in update["sentence"], update
-    assert os.listdir(scratch) == []
+    assert places.listed(scratch) == []
     daemon.wait_for(job.pid, state="idle")
 
 
@@ -159,7 +160,7 @@ def test_second_trace_while_one_is_under_way_is_busy(main, scratch):
     assert "another trace (session" in planned["problem"], second
     answer = first.finish()
     assert answer.code == 0, answer
-    assert os.listdir(scratch) == [f"first_{job.pid}.json"]
+    assert places.listed(scratch) == [f"first_{job.pid}.json"]
 
 
 def test_killed_in_mid_trace_is_lost(main_daemon, hall, job, scratch):
@@ -196,7 +197,7 @@ def assert_nothing_happens(daemon, job, directory):
     good = os.path.join(directory, "good.json")
     answer = daemon.dyno("gputrace", "--pids", job.pid, "--log-file", good)
     assert answer.code == 0, answer
-    assert os.listdir(directory) == [f"good_{job.pid}.json"]
+    assert places.listed(directory) == [f"good_{job.pid}.json"]
 
 
 def test_deadline_passes_before_it_is_fetched(stopped, scratch):
@@ -238,5 +239,5 @@ def test_interrupt_says_what_cannot_be_recalled(main, scratch):
     answer = running.finish()
     assert answer.code == 4, answer
     assert str(job.pid) in answer.err and "recall" in answer.err, answer
-    until("the trace that runs on", lambda: os.listdir(scratch) == [f"t_{job.pid}.json"])
+    until("the trace that runs on", lambda: places.listed(scratch) == [f"t_{job.pid}.json"])
     daemon.wait_for(job.pid, state="idle")

@@ -138,10 +138,13 @@ def test_without_log_file_the_traces_lie_in_a_directory_here(site):
     traces.assert_good(update["file"], update)
 
 
-def test_another_users_trace_needs_a_log_file(site):
-    answer = site.daemon.dyno("gputrace", "--user", ALICE, cwd="/tmp")
-    assert answer.code == 2, answer
-    assert "--log-file" in answer.err
+def test_another_users_trace_comes_to_root(site, scratch):
+    os.chmod(scratch, 0o700)
+    answer = site.daemon.dyno("gputrace", "--user", ALICE, "--json", cwd=scratch)
+    assert answer.code == 0, answer
+    (update,) = answer.json["processes"]
+    assert update["file"].startswith(scratch + "/dynolog-")
+    traces.assert_good(update["file"], update)
 
 
 # --- attacks of a local user on who the daemon takes a caller for ---
@@ -276,7 +279,8 @@ def test_session_of_another_user_cannot_be_followed_or_cancelled(site, open_dire
     code = ("import json, socket, struct, sys\n"
             "for fn in ('followTrace', 'cancelTrace', 'commitTrace'):\n"
             "  s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
-            "  b = json.dumps({'fn': fn, 'session': sys.argv[2], 'deadline_s': 0}).encode()\n"
+            "  b = json.dumps({'fn': fn, 'session': sys.argv[2], 'deadline_s': 0,\n"
+            "                  'attended': True}).encode()\n"
             "  s.sendall(struct.pack('<i', len(b)) + b)\n"
             "  n, = struct.unpack('<i', s.recv(4, socket.MSG_WAITALL))\n"
             "  print(s.recv(n, socket.MSG_WAITALL).decode())\n")

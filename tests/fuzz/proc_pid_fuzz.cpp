@@ -26,7 +26,10 @@ void check_job(const JobFacts& facts) {
   require(is_clean(facts.step) && facts.step.size() <= 256);
   require(facts.rank.value_or(0) >= 0);
   require(!facts.world_size || (facts.rank && *facts.rank < *facts.world_size));
-  require(!facts.launcher || !facts.rank);
+  require(!facts.local_world_size || facts.rank);
+  require(!facts.local_world_size || !facts.world_size ||
+          *facts.local_world_size <= *facts.world_size);
+  require(!facts.launcher || (!facts.rank && !facts.launched));
 }
 
 }  // namespace

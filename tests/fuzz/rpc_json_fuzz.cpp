@@ -8,6 +8,7 @@
 
 #include "rpc/protocol/codec.h"
 #include "rpc/protocol/legacy.h"
+#include "rpc/protocol/metrics_codec.h"
 
 namespace {
 
@@ -38,6 +39,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   there_and_back(text, [](auto t) { return decode_follow_frame(t); });
   there_and_back(text, [](auto t) { return decode_cancel_reply(t); });
   there_and_back(text, [](auto t) { return decode_socket_directory_reply(t); });
+  there_and_back(text, [](auto t) { return decode_fetch_request(t); });
+  there_and_back(text, [](auto t) { return decode_fetch_reply(t); });
+  there_and_back(text, [](auto t) { return decode_release_request(t); });
+  there_and_back(text, [](auto t) { return decode_release_reply(t); });
+  there_and_back(text, [](auto t) { return decode_list_traces_reply(t); });
+  there_and_back(text, [](auto t) { return decode_delete_trace_reply(t); });
+  there_and_back(text, [](auto t) { return decode_diagnose_request(t); });
+  there_and_back(text, [](auto t) { return decode_diagnose_reply(t); });
+  there_and_back(text, [](auto t) { return decode_query_metrics_request(t); });
+  there_and_back(text, [](auto t) { return decode_query_metrics_reply(t); });
+  there_and_back(text, [](auto t) { return decode_list_metrics_request(t); });
+  there_and_back(text, [](auto t) { return decode_list_metrics_reply(t); });
   if (const auto request = decode_legacy_trace_request(text)) {
     const auto again = decode_legacy_trace_request(encode_legacy(*request));
     if (!again || again->config != request->config || again->pids != request->pids) std::abort();

@@ -25,23 +25,33 @@ void check_config(std::string_view text, const char* version, bool newest) {
   const auto request = check_trace_config(text, facts, torch, "7");
   if (!request) return;
   require(request->config == text);
-  require(request->file.starts_with('/'));
-  require(request->file.find("..") == std::string::npos);
-  require(!newest || request->file.starts_with("/tmp/"));
+  require(request->place.file.starts_with('/'));
+  require(request->place.file.find("..") == std::string::npos);
+  require(!newest || request->place.file.starts_with("/tmp/"));
   require(request->window.count() > 0 && request->warmup.count() >= 0);
   require(handed_over_text(*request, WallTime{}).ends_with("\nREQUEST_TRACE_ID=7\n"));
 }
 
-void check_path(std::string_view text) {
+// What is handed over for a path of the user's means the file that is waited for, whoever writes
+// it.
+void check_path(std::string_view text, const char* version, bool itself) {
   ProcessFacts facts;
   facts.namespace_pid = 42;
+  TorchFacts torch;
+  torch.version = version;
   TraceOptions options;
   options.log_file = std::string(text);
-  const auto request = build_trace_request(options, facts, {}, "7", "s");
-  if (!request) return;
-  // What was accepted as a path passes as a line of a configuration, and means the same file.
-  const auto again = check_trace_config(request->config, facts, {}, "7");
-  require(again.has_value() && again->file == request->file);
+  const PlaceNames names{.host = "h", .time = "t", .unique = "0011", .unique_suffix = "s"};
+  const auto place = itself ? place_trace_itself(options, facts, torch, names)
+                            : place_trace(options, facts, torch, names);
+  if (!place) return;
+  require(text.empty() == place->target.empty());
+  require(!itself || place->target == place->file);
+  const auto request = build_trace_request(options, facts, torch, "7", *place);
+  require(request.has_value());
+  const auto again = check_trace_config(request->config, facts, torch, "7");
+  require(again.has_value() && again->place.file == place->file);
+  require(again->place.elsewhere == place->elsewhere);
 }
 
 void check_journal(std::string_view text) {
@@ -67,7 +77,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   check_config(text, "", false);
   check_config(text, "2.14.1", true);
-  check_path(text);
+  for (const char* const version : {"", "2.13.0", "2.14.1"}) {
+    check_path(text, version, false);
+    check_path(text, version, true);
+  }
   check_journal(text);
   return 0;
 }

@@ -6,37 +6,61 @@
 #include <string_view>
 
 #include "workers/files_frames.h"
+#include "workers/mounts_frames.h"
 #include "workers/procs_frames.h"
 #include "workers/request_channel.h"
+#include "workers/scan_frames.h"
+
+namespace {
+
+using namespace dynolog;  // NOLINT: a program of its own
+
+template <class Value, class Decode, class Encode>
+void expect_again(const Value& value, Decode decode, Encode encode) {
+  if (value && !decode(encode(value))) std::abort();
+}
+
+void try_procs_frames(std::string_view body) {
+  expect_again(decode_facts(body), decode_facts, encode_facts);
+  expect_again(decode_holders(body), decode_holders, encode_holders);
+  expect_again(decode_procs_request(body), decode_procs_request,
+               [](const auto& request) { return encode(*request); });
+  expect_again(decode_scan(body), decode_scan, encode_scan);
+  expect_again(decode_host_look(body), decode_host_look, encode_host_look);
+  static_cast<void>(decode_looking(body));
+}
+
+void try_files_frames(std::string_view body) {
+  expect_again(decode_files_request(body), decode_files_request,
+               [](const auto& request) { return encode(*request); });
+  expect_again(decode_file_event(body), decode_file_event,
+               [](const auto& event) { return encode(*event); });
+  expect_again(decode_prepared(body), decode_prepared, encode_prepared);
+  expect_again(decode_delivered(body), decode_delivered, encode_delivered);
+  expect_again(decode_chunk(body), decode_chunk, encode_chunk);
+  expect_again(decode_discarded(body), decode_discarded, encode_discarded);
+  expect_again(decode_torch(body), decode_torch, encode_torch);
+  expect_again(decode_library_id(body), decode_library_id, encode_library_id);
+  static_cast<void>(decode_status(body));
+}
+
+void try_mounts_frames(std::string_view body) {
+  expect_again(decode_mounts_request(body), decode_mounts_request,
+               [](const auto& request) { return encode(*request); });
+  expect_again(decode_text_file_part(body), decode_text_file_part,
+               [](const auto& part) { return encode(*part); });
+  expect_again(decode_mounts(body), decode_mounts,
+               [](const auto& mounts) { return encode_mounts(*mounts).front(); });
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dynolog;  // NOLINT: a program of its own
   const std::string_view frame(reinterpret_cast<const char*>(data), size);
   const auto numbered = decode_numbered(frame);
   const std::string_view body = numbered ? numbered->body : frame;
-  if (const auto facts = decode_facts(body); facts && !decode_facts(encode_facts(facts))) {
-    std::abort();
-  }
-  if (const auto holders = decode_holders(body);
-      holders && !decode_holders(encode_holders(holders))) {
-    std::abort();
-  }
-  if (const auto request = decode_procs_request(body); request) {
-    if (!decode_procs_request(encode(*request))) std::abort();
-  }
-  if (const auto request = decode_files_request(body); request) {
-    if (!decode_files_request(encode(*request))) std::abort();
-  }
-  if (const auto prepared = decode_prepared(body); prepared) {
-    if (!decode_prepared(encode_prepared(prepared))) std::abort();
-  }
-  if (const auto torch = decode_torch(body); torch && !decode_torch(encode_torch(torch))) {
-    std::abort();
-  }
-  if (const auto event = decode_file_event(body); event && !decode_file_event(encode(*event))) {
-    std::abort();
-  }
-  static_cast<void>(decode_status(body));
-  static_cast<void>(decode_library_id(body));
+  try_procs_frames(body);
+  try_files_frames(body);
+  try_mounts_frames(body);
   return 0;
 }

@@ -70,7 +70,8 @@ class Checker:
         other = self.folder_of(name)
         if other == folder or other in self.may_use[folder]:
             return
-        if other == 'testing' and (path.stem.endswith('_test') or '_test_' in path.stem):
+        if other == 'testing' and (path.stem.endswith(('_test', '_fixture')) or
+                                   '_test_' in path.stem):
             return
         if folder in self.layers['options_only']['folders'] and name.endswith('options.h'):
             return

@@ -94,22 +94,29 @@ class Daemon:
         self.env = environment(env)
         self.process = None
         self.out = None
+        self.pass_fds = ()
 
     # --- its life ---
     def command(self):
         places_flags = [] if self.default_run_dir else [f"--run_dir={self.run_dir}"]
+        # One of many at a time: the page's port is for tests of the page.
+        page = [] if any("prometheus" in flag for flag in self.flags) else ["--nouse_prometheus"]
+        # So is the history for tests of the history.
+        kept = [] if any("history" in flag for flag in self.flags) else ["--nouse_history"]
         command = [places.program("dynolog"), *places_flags, f"--state_dir={self.state_dir}",
-                   *self.flags]
+                   *page, *kept, *self.flags]
         return self.namespace.inside(command) if self.namespace else command
 
     def launch(self):
         """Starts it without waiting for it to be ready."""
         self.log_start = os.path.getsize(self.log_path) if os.path.exists(self.log_path) else 0
+        command = self.command()
         with open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                                             stdout=subprocess.DEVNULL if self.out is None
                                             else self.out,
                                             stderr=log, env=self.env, cwd="/",
+                                            pass_fds=self.pass_fds,
                                             **identity(self.uid))
         return self
 

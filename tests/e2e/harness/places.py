@@ -13,7 +13,9 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 
 
 def binary_directory():
-    return pathlib.Path(os.environ.get("DYNOLOG_BIN_DIR", REPOSITORY / "build/release/bin"))
+    """What is tested: DYNOLOG_BIN_DIR, or the build of DYNOLOG_PRESET (asan, ...); else release."""
+    preset = os.environ.get("DYNOLOG_PRESET", "release")
+    return pathlib.Path(os.environ.get("DYNOLOG_BIN_DIR", REPOSITORY / "build" / preset / "bin"))
 
 
 @functools.cache
@@ -23,6 +25,13 @@ def program(name):
     if not path.exists():
         raise FileNotFoundError(f"{path} is not built (DYNOLOG_BIN_DIR names another directory)")
     return published(path)
+
+
+@functools.cache
+def sanitized():
+    """Whether the programs are built with a sanitizer, whose cost is then part of theirs."""
+    with open(program("dynolog"), "rb") as file:
+        return b"__asan_init" in file.read()
 
 
 @functools.cache
@@ -83,6 +92,15 @@ def torch_python(uid=0):
     raise FileNotFoundError(f"no {version} that uid {uid} can run")
 
 
+@functools.cache
+def plain_python(uid=0):
+    """An interpreter that this user can run; the standard library is all it needs."""
+    for candidate in (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"):
+        if os.path.exists(candidate) and (uid == os.geteuid() or _runs(candidate, uid)):
+            return candidate
+    raise FileNotFoundError(f"no python3 that uid {uid} can run")
+
+
 def _runs(python, uid):
     try:
         subprocess.run([python, "-c", "import random"], user=uid, group=uid, extra_groups=[],
@@ -103,3 +121,8 @@ def short_directory(mode=0o755, owner=None):
 
 def remove(path):
     shutil.rmtree(path, ignore_errors=True)
+
+
+def listed(path):
+    """What lies in a directory of traces, but for the records beside them."""
+    return sorted(name for name in os.listdir(path) if name != ".dynolog")

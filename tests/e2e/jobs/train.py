@@ -1,7 +1,9 @@
 """A small training job. Its input takes: `profile`, `unprofile`, `exit`; its end ends the job."""
 
 import argparse
+import os
 import select
+import signal
 import sys
 
 import torch
@@ -9,10 +11,14 @@ import torch
 parser = argparse.ArgumentParser()
 parser.add_argument("--no-optimizer", action="store_true", help="never call an optimizer's step()")
 parser.add_argument("--distributed", action="store_true", help="all-reduce over gloo each step")
+parser.add_argument("--fork", action="store_true", help="have a forked child that only waits")
 parser.add_argument("--pace", type=float, default=0.01, help="seconds between two steps")
 options = parser.parse_args()
 
 torch.set_num_threads(1)
+if options.fork and os.fork() == 0:
+    while True:
+        signal.pause()
 group = None
 if options.distributed:
     import torch.distributed as group

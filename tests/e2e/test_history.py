@@ -1,0 +1,209 @@
+"""The history: what was measured is there, also after a crash, and nothing else suffers from it."""
+
+import csv
+import io
+import os
+import time
+
+import pytest
+
+from harness.daemon import Daemon
+from harness.waiting import until
+
+FLAGS = ("--noenable_ipc_monitor", "--no_tcp", "--use_history")
+
+
+def query(daemon, *arguments):
+    answer = daemon.dyno("metrics", "query", *arguments, "--json")
+    assert answer.code == 0, answer
+    return answer.json
+
+
+def values_of(reply, result=0):
+    """Every value of the result's series that is there."""
+    series = reply["results"][result]["series"]
+    return [value for one in series for value in one["values"] if value is not None]
+
+
+def wait_for_values(daemon, count, metric="memory.limit"):
+    def look():
+        answer = daemon.dyno("metrics", "query", metric, "--last", "10m", "--step", "1s", "--json")
+        return answer.code == 0 and len(values_of(answer.json)) >= count
+    until(f"{count} values of {metric}", look, 60)
+
+
+def meminfo(field):
+    with open("/proc/meminfo") as file:
+        for line in file:
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) * 1024
+    raise AssertionError(f"no {field} in /proc/meminfo")
+
+
+def state(daemon):
+    features = daemon.feature("history")
+    assert len(features) == 1, daemon.status()["features"]
+    return features[0]
+
+
+@pytest.fixture
+def daemon():
+    made = Daemon(*FLAGS)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def served():
+    made = Daemon(*FLAGS).start()
+    wait_for_values(made, 6)
+    yield made
+    made.close()
+
+
+def test_values_agree_with_the_kernels(served):
+    limit = values_of(query(served, "memory.limit", "--newest"))
+    assert limit == [meminfo("MemTotal")]
+    by_field = values_of(query(served, 'memory.field{field="MemTotal"}', "--newest"))
+    assert by_field == limit
+    assert values_of(query(served, "node_memory_MemTotal_bytes", "--newest")) == limit
+    boot = values_of(query(served, "host.boot_time", "--newest"))
+    with open("/proc/stat") as file:
+        assert boot == [int(line.split()[1]) for line in file if line.startswith("btime")]
+
+
+def test_a_busy_cpu_shows(served):
+    """Two seconds of one CPU's full work are in the utilization, and in the modes' seconds."""
+    begin = time.process_time()
+    started = time.time()
+    while time.process_time() - begin < 3:
+        sum(range(20000))
+    spent = time.time() - started
+    wait_for_values(served, 12)
+    reply = query(served, "cpu.utilization", "cpu.time.all", "--last", "30s", "--step", "1s")
+    busiest = max(values_of(reply))
+    least = 100 * 3 / spent / os.cpu_count() * 0.5  # half of it, for seconds that are cut in two
+    assert least <= busiest <= 100, reply
+    modes = {series["labels"]["mode"]: series["values"] for series in reply["results"][1]["series"]}
+    totals = [sum(column) for column in zip(*modes.values()) if None not in column]
+    assert totals, modes
+    for total in totals:  # all modes together are all CPUs' time
+        assert abs(total - os.cpu_count()) < 0.5 * os.cpu_count(), totals
+
+
+def test_many_in_one_question_and_groups(served):
+    reply = query(served, "cpu.time{mode!=idle}", "load.1m", "--last", "10s", "--sum")
+    assert [result["metric"] for result in reply["results"]] == ["cpu.time", "load.1m"]
+    assert all(len(result["series"]) == 1 for result in reply["results"])
+    by_cpu = query(served, "cpu.time", "--sum", "--by", "cpu", "--last", "10s")
+    assert len(by_cpu["results"][0]["series"]) == os.cpu_count()
+
+
+def test_text_and_csv(served):
+    text = served.dyno("metrics", "query", "memory.used", "cpu.utilization", "--last", "10s")
+    assert text.code == 0, text
+    assert "iB" in text.out and "%" in text.out
+    lines = list(csv.reader(io.StringIO(
+        served.dyno("metrics", "query", "cpu.share", "--last", "10s", "--csv").out)))
+    assert lines[0][0] == "time" and 'cpu.share{mode="idle"}' in lines[0]
+    assert len(lines) > 5 and all(len(line) == len(lines[0]) for line in lines)
+
+
+def test_what_cannot_be_asked_is_explained(served):
+    for arguments, code, sentence in (
+            (["cpu.utilisation"], 3, "did you mean cpu.utilization?"),
+            (["cpu.time{core=0}"], 2, "has no label 'core'; it has: cpu, mode"),
+            (["cpu.time{cpu=0"], 2, "expected"),
+            (["memory.limit", "--rate"], 2, "no counter"),
+            (["cpu.time", "--last", "30d", "--step", "1s"], 4, "longer step")):
+        answer = served.dyno("metrics", "query", *arguments)
+        assert sentence in answer.err, answer
+        assert answer.code == code, answer
+
+
+def test_list_names_every_metric(served):
+    answer = served.dyno("metrics", "list", "--json")
+    names = {metric["name"] for metric in answer.json["metrics"]}
+    assert {"cpu.utilization", "cpu.time", "memory.limit", "net.received_bytes"} <= names
+    series = served.dyno("metrics", "list", "cpu.time{mode=idle}", "--series", "--json").json
+    assert len(series["metrics"][0]["series"]) == os.cpu_count()
+    assert series["raw_since_ms"] > 1_600_000_000_000
+
+
+def test_kill_and_restart_keep_what_was_written(daemon):
+    daemon.start()
+    if state(daemon)["state"] != "ok":
+        pytest.skip(state(daemon)["reason"])
+    listing = daemon.dyno("metrics", "list", "memory.limit", "--json").json
+    assert listing["on_disk"]
+    # At each half minute what is there is written.
+    until("the first block", lambda: daemon.dyno("metrics", "list", "memory.limit",
+                                                 "--json").json["bytes"] > 0, 60)
+    before = query(daemon, "memory.limit", "--last", "10m", "--step", "1s")
+    daemon.kill()
+    daemon.start()
+    wait_for_values(daemon, 3)
+    after = query(daemon, "memory.limit", "--last", "10m", "--step", "1s")
+    kept = [i for i, value in enumerate(before["results"][0]["series"][0]["values"]) if value]
+    first_ms = before["begin_ms"] + kept[0] * 1000
+    again = [after["begin_ms"] + i * 1000
+             for i, value in enumerate(after["results"][0]["series"][0]["values"]) if value]
+    assert first_ms in again, (first_ms, again)
+    # No rate across the two daemons is made up, and none is negative.
+    assert min(values_of(query(daemon, "cpu.time.all", "--last", "5m", "--step", "1s"))) >= 0
+
+
+def test_a_stop_writes_all_of_it(daemon):
+    daemon.start()
+    if state(daemon)["state"] != "ok":
+        pytest.skip(state(daemon)["reason"])
+    wait_for_values(daemon, 3)
+    before = len(values_of(query(daemon, "memory.limit", "--last", "5m", "--step", "1s")))
+    daemon.stop()
+    daemon.start()
+    wait_for_values(daemon, before + 1)
+
+
+def test_a_broken_file_is_set_aside(daemon):
+    directory = os.path.join(daemon.state_dir, "history")
+    os.makedirs(directory)
+    os.chmod(daemon.state_dir, 0o755)
+    with open(os.path.join(directory, "history.db"), "wb") as file:
+        file.write(os.urandom(300_000))
+    daemon.start()
+    reason = state(daemon).get("reason", "")
+    if "memory only" in reason:
+        pytest.skip(reason)
+    assert "is begun anew" in daemon.log()
+    assert os.path.getsize(os.path.join(directory, "history.db.unreadable")) == 300_000
+    assert state(daemon)["state"] == "ok"
+    wait_for_values(daemon, 3)
+    # It was said, and as an error: this one is meant.
+    daemon.stop(expect_clean=False)
+
+
+def test_on_memory_nothing_is_written(daemon):
+    if not os.path.ismount("/dev/shm"):
+        pytest.skip("no tmpfs here")
+    directory = f"/dev/shm/dynolog-history-{os.getpid()}"
+    daemon.flags.append(f"--history_dir={directory}")
+    try:
+        daemon.start()
+        wait_for_values(daemon, 3)
+        assert state(daemon)["state"] == "degraded"
+        assert "tmpfs, which is memory anyway" in state(daemon)["reason"]
+        assert os.listdir(directory) == []
+    finally:
+        daemon.stop()
+        os.rmdir(directory)
+
+
+def test_without_it_nothing_is_kept():
+    daemon = Daemon(*FLAGS[:-1], "--nouse_history").start()
+    try:
+        assert state(daemon)["state"] == "off"
+        answer = daemon.dyno("metrics", "query", "cpu.utilization")
+        assert answer.code == 4 and "--nouse_history" in answer.err, answer
+        assert not os.path.exists(os.path.join(daemon.state_dir, "history"))
+    finally:
+        daemon.close()

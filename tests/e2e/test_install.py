@@ -1,0 +1,239 @@
+"""The daemon with the rights that the packaged unit leaves it, and with none at all."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from harness import places
+from harness.daemon import Daemon
+from harness.kineto_job import KinetoJob
+from harness.waiting import until
+
+ALICE = 20001
+BOB = 20002
+DAEMON_USER = 20900
+PACKAGING = pathlib.Path(places.REPOSITORY) / "packaging"
+UNIT = (PACKAGING / "systemd/dynolog.service.in").read_text()
+DROP_IN = (PACKAGING / "systemd/unprivileged.conf.in").read_text().replace("\\\n", " ")
+
+
+def setting(name, text=UNIT):
+    return re.findall(rf"(?m)^{name}=(.*)$", text)
+
+
+def may(*limits):
+    return subprocess.run(["prlimit", *limits, "true"], capture_output=True).returncode == 0
+
+
+class UnitDaemon(Daemon):
+    """As systemd starts it: the unit's capabilities and limits, and no way to more."""
+
+    def command(self):
+        capabilities = [name.lower().removeprefix("cap_")
+                        for name in " ".join(setting("CapabilityBoundingSet")).split()]
+        priority = f"--rtprio={setting('LimitRTPRIO')[0]}"
+        limits = [priority] if may(priority) else []
+        if not limits:  # not root enough to raise limits: what else permits the priority
+            capabilities.append("sys_nice")
+        return ["prlimit", "--core=0", *limits, "setpriv", "--no-new-privs", "--inh-caps=-all",
+                "--bounding-set=" + ",".join(["-all", *(f"+{name}" for name in capabilities)]),
+                *super().command()]
+
+
+class UnprivilegedDaemon(Daemon):
+    """As the drop-in starts it: the user's id, no capability, its own flags."""
+
+    def __init__(self, network, *flags):
+        self.network = network
+        directory = places.short_directory(0o755)
+        # As tmpfiles.d does for that user.
+        for name, mode in (("r", 0o755), ("r/kineto", 0o1777), ("r/u", 0o711), ("s", 0o755)):
+            os.mkdir(os.path.join(directory, name))
+            os.chown(os.path.join(directory, name), DAEMON_USER, DAEMON_USER)
+            os.chmod(os.path.join(directory, name), mode)
+        os.chown(directory, DAEMON_USER, DAEMON_USER)
+        (line,) = [value for value in setting("ExecStart", DROP_IN) if value]
+        own = [flag for flag in line.split()[1:]
+               if not flag.startswith(("--run_dir", "--state_dir", "--config"))]
+        super().__init__(*own, *flags, directory=directory)
+        self.owns_directory = True
+        self.flags.append(f"--kineto_socket_dir={self.shared}")
+
+    def command(self):
+        return self.network.inside(
+            ["setpriv", f"--reuid={DAEMON_USER}", f"--regid={DAEMON_USER}", "--clear-groups",
+             "--bounding-set=-all", "--no-new-privs", *super().command()])
+
+    @property
+    def shared(self):
+        return os.path.join(self.run_dir, "kineto")
+
+
+@pytest.fixture(scope="module")
+def unit_daemon():
+    daemon = UnitDaemon("--noenable_ipc_monitor", "--no_tcp").start()
+    yield daemon
+    daemon.close()
+
+
+@pytest.fixture
+def unprivileged(network):
+    daemon = UnprivilegedDaemon(network, "--no_tcp").start()
+    yield daemon
+    daemon.close()
+
+
+@pytest.fixture
+def started():
+    """Factory: a job, ready."""
+    made = []
+
+    def start(*arguments, **options):
+        made.append(KinetoJob(*arguments, **options))
+        return made[-1].wait_ready()
+    yield start
+    for job in made:
+        job.close()
+
+
+def user_directory(daemon, uid):
+    answer = daemon.dyno("env", "--json", uid=uid)
+    assert answer.code == 0, answer
+    return answer.json["environment"].get("KINETO_IPC_SOCKET_DIR")
+
+
+def trace(daemon, job, log_file, uid=None):
+    return daemon.dyno("gputrace", "--pids", job.pid, "--duration-ms", 200, "--log-file", log_file,
+                       "--json", uid=uid)
+
+
+# --- the unit's rights are enough ---
+
+def test_no_capability_is_missing(unit_daemon):
+    answer = unit_daemon.dyno("doctor", "--json")
+    assert "lacks CAP_" not in answer.out, answer
+    (realtime,) = unit_daemon.feature("kineto:realtime")
+    assert realtime["state"] == "ok", realtime
+
+
+def test_users_trace_own_jobs_and_own_the_files(unit_daemon, started):
+    for uid in (ALICE, BOB):
+        job = started(user_directory(unit_daemon, uid), uid=uid, env={"RANK": "3"})
+        row = unit_daemon.wait_for(job.pid, state="idle", uid=uid)
+        assert row["rank"] == 3  # read from another user's environ
+        answer = trace(unit_daemon, job, job.file("t.json"), uid=uid)
+        assert answer.code == 0, answer
+        (update,) = answer.json["processes"]
+        assert update["state"] == "delivered" and update["checked"], update
+        info = os.stat(update["file"])
+        assert (info.st_uid, info.st_nlink) == (uid, 1)
+
+
+def test_root_brings_a_users_trace(unit_daemon, started, scratch):
+    job = started(user_directory(unit_daemon, ALICE), uid=ALICE)
+    unit_daemon.wait_for(job.pid, state="idle")
+    answer = unit_daemon.dyno("gputrace", "--pids", job.pid, "--duration-ms", 200, "--output",
+                              scratch, "--json")
+    assert answer.code == 0, answer
+    (update,) = answer.json["processes"]
+    assert os.path.dirname(update["file"]) == scratch and os.stat(update["file"]).st_uid == 0
+
+
+# --- without any: each row of the table in docs/install.md ---
+
+def row_of(daemon, pid, uid):
+    return until(f"process {pid}", lambda: daemon.process_of(pid, uid=uid))
+
+
+def test_without_rights_metrics_and_both_endpoints(unprivileged):
+    assert unprivileged.status()["mode"] == "user"
+    for name in ("kineto:abstract", f"kineto:{unprivileged.shared}", "trace-store", "rpc:unix"):
+        (feature,) = unprivileged.feature(name)
+        assert feature["state"] == "ok", feature
+    def read():
+        return {each["name"]: each for each in unprivileged.status()["collectors"]
+                if each["successes"] + each["failures"] > 0}
+    until("every collector", lambda: len(read()) == len(unprivileged.status()["collectors"]))
+    collectors = read()
+    # What this machine has not, root does not see either. Rights are what these lack, no others.
+    refused = {each["name"] for each in collectors.values()
+               if each["failures"] and "ermission" in each["last_error"]}
+    assert refused <= {"mountstats", "rapl"}
+    for name in ("cpu", "diskstats", "load", "meminfo", "netdev", "self", "vmstat"):
+        assert collectors[name]["successes"] > 0 and not collectors[name]["failures"], name
+
+
+def test_without_rights_users_see_own_processes_without_rank(unprivileged, started):
+    job = started(unprivileged.shared, uid=ALICE, env={"RANK": "3"})
+    row = row_of(unprivileged, job.pid, ALICE)
+    assert row["uid"] == ALICE and "kineto_job.py" in row["command"]
+    assert "rank" not in row
+    assert any("environ" in reason for reason in row["missing"]), row
+    assert unprivileged.processes(uid=BOB) == []
+    # Nor does root see others': this daemon is a user's own.
+    assert unprivileged.processes() == []
+
+
+def test_without_rights_traces_are_left_where_kineto_writes_and_dyno_checks_them(
+        unprivileged, started):
+    job = started(unprivileged.shared, uid=ALICE)
+    row_of(unprivileged, job.pid, ALICE)
+    answer = trace(unprivileged, job, job.file("t.json"), uid=ALICE)
+    assert answer.code == 0, answer
+    (update,) = answer.json["processes"]
+    assert update["file"] == job.file(f"t_{job.pid}.json") and update["whole"], update
+    assert any("checked by dyno" in note for note in update["notes"]), update
+
+
+def test_without_rights_nothing_is_brought(unprivileged, started, shared_directory):
+    job = started(unprivileged.shared, uid=ALICE)
+    row_of(unprivileged, job.pid, ALICE)
+    answer = unprivileged.dyno("gputrace", "--pids", job.pid, "--output", shared_directory,
+                               uid=ALICE)
+    assert answer.code == 4, answer
+    assert "name a path with --log-file" in answer.out + answer.err, answer
+    assert os.listdir(shared_directory) == []
+
+
+def test_without_rights_no_directory_for_each_user(unprivileged):
+    answer = unprivileged.dyno("env", uid=ALICE)
+    assert "KINETO_IPC_SOCKET_DIR" not in answer.out, answer
+    assert not os.path.exists(os.path.join(unprivileged.run_dir, "u", str(ALICE), "dynolog"))
+
+
+# --- directories that containers have mounted ---
+
+@pytest.mark.skipif(not shutil.which("systemd-tmpfiles"), reason="needs systemd-tmpfiles")
+def test_a_mounted_socket_directory_outlives_restarts(unstarted_daemon, started, scratch):
+    """A mount in another namespace is of the directory, not of its name: it must stay the same."""
+    lines = (PACKAGING / "systemd/tmpfiles.conf").read_text()
+    rules = os.path.join(scratch, "dynolog.conf")
+    pathlib.Path(rules).write_text(lines.replace("/run/dynolog", f"{scratch}/d"))
+
+    def boot():
+        subprocess.run(["systemd-tmpfiles", "--create", "--clean", rules], check=True)
+
+    boot()
+    shared = os.path.join(scratch, "d/kineto")
+    daemon = unstarted_daemon("--noenable_ipc_monitor", "--no_tcp", f"--kineto_socket_dir={shared}",
+                              run_dir=os.path.join(scratch, "d")).start()
+    # The container sees that directory alone of all that is there.
+    mounts = ('mount --bind "$0" /mnt && mount -t tmpfs tmpfs "$1" && mkdir -p "$0" && '
+              'mount --move /mnt "$0" && shift && exec "$@"')
+    job = started(shared, wrap=lambda command: [
+        "unshare", "--mount", "--propagation", "private", "sh", "-c", mounts, shared, scratch,
+        *command])
+    inode = os.stat(shared).st_ino
+    for _ in range(2):
+        daemon.wait_for(job.pid, state="idle")
+        daemon.stop()
+        boot()  # as an upgrade of the package does
+        daemon.start()
+    assert os.stat(shared).st_ino == inode
+    daemon.wait_for(job.pid, state="idle")
+    answer = trace(daemon, job, job.file("t.json"))
+    assert answer.code == 0, answer

@@ -1,0 +1,217 @@
+"""Our page beside node_exporter's, of the same host at the same time: for every collector that we
+have, every family is here, with the same type, the same labels and the same values."""
+
+import functools
+import re
+
+import pytest
+
+from harness import page
+from harness.daemon import Daemon
+from harness.waiting import until
+
+# What node_exporter has and this daemon has not, by node_exporter's collector. A family that is
+# here after all has to leave this table, so that it only shrinks. "*": all of them.
+EXPECTED_MISSING = {
+    "bcache": "*", "btrfs": "*", "fibrechannel": "*", "ipvs": "*", "systemd": "*",
+    "tapestats": "*", "xfs": "*", "zfs": "*",
+}
+
+# Families about an exporter itself: ours has its own in the place of these.
+ABOUT_IT = re.compile(r"^(go_|promhttp_|process_|node_exporter_build_info|node_scrape_collector_)")
+COUNTERPARTS = {"node_exporter_build_info": "dynolog_build_info"}
+# Of the host's Go programs, not of the host; or unlimited, which we do not say as a number.
+NO_COUNTERPART = {"process_virtual_memory_max_bytes"}
+
+# What a gauge may differ by when it did not stand still: parts of itself, and this many besides.
+GAUGE_SHARE = 0.3
+GAUGE_SLACK = {"node_load1": 5, "node_load5": 5, "node_load15": 5, "node_procs_running": 50,
+               "node_procs_blocked": 50, "node_entropy_available_bits": 300,
+               # A scrape is a connection itself, with sockets and files at both of its ends.
+               "node_netstat_Tcp_CurrEstab": 20, "node_filefd_allocated": 100,
+               "node_sockstat_sockets_used": 20, "node_sockstat_TCP_alloc": 20,
+               "node_sockstat_TCP_inuse": 20, "node_sockstat_TCP_tw": 100,
+               "node_sockstat_TCP_orphan": 20, "node_sockstat_TCP_mem": 50,
+               "node_sockstat_TCP_mem_bytes": 50 * 4096, "node_sockstat_TCP6_inuse": 20}
+# Where a counter of ours is read at another instant than node_exporter reads its own.
+COUNTER_SLACK = 1e-9
+
+
+def collectors_of(exporter):
+    families = page.page_of(exporter.url + "/metrics")
+    success = families["node_scrape_collector_success"].series
+    return sorted(dict(key)["collector"] for _, key in success)
+
+
+def families_of(exporter, collector):
+    families = page.page_of(f"{exporter.url}/metrics?collect[]={collector}")
+    return {name for name in families if not ABOUT_IT.match(name)}
+
+
+def series_of(families, name):
+    series = families[name].series if name in families else {}
+    if name == "node_network_speed_bytes":  # less than nothing: the kernel does not know the speed
+        return {key: value for key, value in series.items() if value >= 0}
+    return series
+
+
+class Pages:
+    """Theirs, ours after at least one reading of every tier but the slow one, theirs again."""
+
+    def __init__(self, exporter, daemon):
+        self.before = page.page_of(exporter.url + "/metrics")
+        url = page.page_url(daemon)
+
+        def runs():
+            series = series_of(page.page_of(url), "dynolog_collector_runs_total")
+            return {key: value for (_, key), value in series.items()
+                    if ("result", "success") in key and value > 0}
+
+        # The framework's own figures are read last, and every 10 s.
+        start = runs()
+        until("each collector to have read again", lambda: start and all(
+            value > start.get(key, 0) for key, value in runs().items()
+            if dict(key)["collector"] in self.quick(daemon) - {"textfile"}),  # has a bad file
+              60, pause=0.5)
+        self.ours = page.page_of(url)
+        self.after = page.page_of(exporter.url + "/metrics")
+
+    @staticmethod
+    @functools.cache
+    def quick(daemon):
+        """Collectors that run more often than each minute."""
+        import json
+        import subprocess
+        from harness import places
+        text = subprocess.run([places.program("dynolog"), "--list_metrics", "--json"],
+                              capture_output=True, text=True, check=True).stdout
+        return {metric["collector"] for metric in json.loads(text)["metrics"]
+                if metric.get("every", metric.get("tier")) != "60 s"}
+
+    def faults_of(self, name):
+        if name not in self.ours:
+            return [f"{name}: is not here"] if series_of(self.after, name) else []
+        ours, theirs = self.ours[name], self.after.get(name) or self.before[name]
+        if ours.type != theirs.type:
+            return [f"{name}: is of type {ours.type}, and {theirs.type} there"]
+        before, after = series_of(self.before, name), series_of(self.after, name)
+        both = before.keys() & after.keys()  # not what came or went meanwhile
+        faults = [f"{name}: has no {dict(key)}" for _, key in both - ours.series.keys()]
+        extra = ours.series.keys() - before.keys() - after.keys()
+        faults += [f"{name}: has {dict(key)}, which is not there" for _, key in extra]
+        for key in both & ours.series.keys():
+            if not self.agrees(name, theirs.type, before[key], ours.series[key], after[key]):
+                faults.append(f"{name}{dict(key[1])}: {ours.series[key]} is not between "
+                              f"{before[key]} and {after[key]}")
+        return faults
+
+    @staticmethod
+    def agrees(name, kind, before, value, after):
+        low, high = min(before, after), max(before, after)
+        if kind == "counter" or (kind == "untyped" and before != after and
+                                 name not in GAUGE_SLACK):
+            # Idle and iowait time may go back a little.
+            slack = 0.05 if name == "node_cpu_seconds_total" else COUNTER_SLACK * abs(high)
+        elif low == high and name not in GAUGE_SLACK:
+            slack = 1e-6 * abs(high)
+        else:
+            slack = GAUGE_SLACK.get(name, 0) + GAUGE_SHARE * max(abs(low), abs(high))
+        return low - slack <= value <= high + slack
+
+
+# The pattern of node_exporter itself: Debian's leaves out /mnt, where NFS may be.
+MOUNTS_EXCLUDE = ("^/(dev|proc|run/credentials/.+|sys|var/lib/docker/.+|"
+                  "var/lib/containers/storage/.+)($|/)")
+TEXT_FILES = {
+    "host.prom": """\
+# HELP reboot_needed Whether the host waits for a reboot
+# TYPE reboot_needed gauge
+reboot_needed{reason="kernel \\"6\\""} 1
+jobs_total{queue="a"} 7
+jobs_total{queue="b",prio="high"} 8
+# TYPE probe_seconds histogram
+probe_seconds_bucket{le="0.5"} 3
+probe_seconds_bucket{le="+Inf"} 4
+probe_seconds_sum 2.5
+probe_seconds_count 4
+# TYPE wait_seconds summary
+wait_seconds{quantile="0.9"} 0.25
+wait_seconds_sum 5
+wait_seconds_count 20
+""",
+    "late.prom": "stamped 1 1700000000000\n",
+    "other.prom": "node_other_things 5\n",
+}
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory):
+    texts = tmp_path_factory.mktemp("texts")
+    texts.chmod(0o755)
+    for name, text in TEXT_FILES.items():
+        (texts / name).write_text(text)
+    exporter = page.node_exporter(tmp_path_factory.mktemp("node_exporter"),
+                                  f"--collector.filesystem.mount-points-exclude={MOUNTS_EXCLUDE}",
+                                  f"--collector.textfile.directory={texts}")
+    daemon = Daemon("--noenable_ipc_monitor", "--no_tcp", "--prometheus_port=0",
+                    f"--textfile_directory={texts}").start()
+    yield exporter, daemon
+    daemon.close()
+    exporter.close()
+
+
+def missing_of(collector):
+    return EXPECTED_MISSING.get(collector, ())
+
+
+def test_every_family_of_our_collectors(beside):
+    exporter, daemon = beside
+    wanted = {name for collector in collectors_of(exporter) if missing_of(collector) != "*"
+              for name in families_of(exporter, collector) - set(missing_of(collector))}
+    assert {"node_cpu_seconds_total", "node_load1", "node_forks_total",
+            "node_filesystem_avail_bytes", "node_textfile_mtime_seconds", "reboot_needed",
+            "probe_seconds"} <= wanted
+    # A gauge may jump between two readings: what is wrong stays wrong.
+    faults = None
+    for _ in range(3):
+        pages = Pages(exporter, daemon)
+        found = {fault.split(":")[0].split("{")[0]: fault for name in sorted(wanted)
+                 for fault in pages.faults_of(name)}
+        faults = found if faults is None else {
+            name: fault for name, fault in found.items() if name in faults}
+        if not faults:
+            return
+    pytest.fail("\n".join(faults.values()))
+
+
+def test_the_table_of_what_is_missing_only_shrinks(beside):
+    exporter, daemon = beside
+    ours = page.page_of(page.page_url(daemon)).keys()
+    here = {}
+    for collector in collectors_of(exporter):
+        missing = missing_of(collector)
+        there = families_of(exporter, collector)
+        found = (there if missing == "*" else there & set(missing)) & ours
+        if found:
+            here[collector] = sorted(found)
+    assert not here, f"these are here now, take them out of EXPECTED_MISSING: {here}"
+
+
+def test_families_about_the_exporter_itself(beside):
+    exporter, daemon = beside
+    theirs = page.page_of(exporter.url + "/metrics")
+    ours = page.page_of(page.page_url(daemon))
+    for name in theirs:
+        if not ABOUT_IT.match(name) or name.startswith(("go_", "promhttp_")):
+            continue
+        if name in NO_COUNTERPART:
+            continue
+        counterpart = COUNTERPARTS.get(name, name)
+        assert counterpart in ours, name
+        assert ours[counterpart].type == theirs[name].type, name
+    collectors = {dict(key)["collector"]
+                  for _, key in ours["node_scrape_collector_success"].series}
+    assert "cpu" in collectors
+    build = ours["dynolog_build_info"].series
+    assert list(build.values()) == [1]
+    assert "version" in dict(next(iter(build))[1])

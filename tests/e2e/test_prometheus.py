@@ -1,0 +1,285 @@
+"""The page of metrics, as curl, promtool and a real Prometheus server read it."""
+
+import gzip
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+
+from harness import certificates, page
+from harness.daemon import environment
+from harness.waiting import until
+
+SERVED = ("--noenable_ipc_monitor", "--no_tcp", "--prometheus_port=0")
+
+
+def curl(*arguments, check=True):
+    answer = subprocess.run(["curl", "--silent", "--show-error", "--max-time", "30", *arguments],
+                            capture_output=True, env=environment(), timeout=60)
+    if check:
+        assert answer.returncode == 0, answer.stderr.decode()
+    return answer
+
+
+def status_of(*arguments):
+    return curl("--output", "/dev/null", "--write-out", "%{http_code}", *arguments).stdout.decode()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    from harness.daemon import Daemon
+    daemon = Daemon(*SERVED).start()
+    until("the first frame", lambda: status_of(page.page_url(daemon, "/readyz")) == "200")
+    yield daemon
+    daemon.close()
+
+
+@pytest.fixture
+def url(served):
+    return page.page_url(served)
+
+
+def test_formats_and_compression(url):
+    head, body = curl("--include", url).stdout.decode().split("\r\n\r\n", 1)
+    assert "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8" in head
+    families = page.parse_page(body)
+    assert {"node_cpu_seconds_total", "node_load1", "process_cpu_seconds_total",
+            "node_scrape_collector_success", "dynolog_build_info"} <= families.keys()
+    assert families["node_cpu_seconds_total"].type == "counter"
+
+    zipped = curl("--header", "Accept-Encoding: gzip", url).stdout
+    assert page.parse_page(gzip.decompress(zipped).decode()).keys() == families.keys()
+    assert len(zipped) < len(body) / 3
+
+    head, body = curl("--include", "--header", "Accept: application/openmetrics-text",
+                      url).stdout.decode().split("\r\n\r\n", 1)
+    assert "\r\nContent-Type: application/openmetrics-text; version=1.0.0" in head
+    assert body.endswith("\n# EOF\n")
+    assert "# TYPE node_cpu_seconds counter\n" in body
+
+    head = curl("--head", url).stdout.decode()
+    assert re.search(r"\r\nContent-Length: [1-9]\d{3,}\r\n", head), head
+
+
+def test_no_users_and_no_pids(url):
+    families = page.page_of(url)
+    labels = {name for family in families.values() for _, key in family.series for name, _ in key}
+    assert not labels & {"user", "username", "uid", "pid", "job", "instance"}, labels
+
+
+def test_parts_of_the_page(url):
+    families = page.page_of(url + "?collect[]=load")
+    assert families.keys() == {
+        "node_load1", "node_load5", "node_load15", "dynolog_host_threads",
+        "node_scrape_collector_success", "node_scrape_collector_duration_seconds",
+        "dynolog_collector_runs_total", "dynolog_collector_last_success_timestamp_seconds"}
+    answer = curl("--globoff", "--write-out", "%{http_code}", url + "?collect[]=nonsense").stdout
+    assert b"no collector 'nonsense'; there are: arp" in answer and answer.endswith(b"400")
+
+
+def test_other_pages(served):
+    def at(path):
+        return page.page_url(served, path)
+
+    assert b'<a href="/metrics">' in curl(at("/")).stdout
+    assert curl(at("/healthz")).stdout == b"ok\n"
+    assert curl(at("/readyz")).stdout == b"ready\n"
+    assert status_of(at("/nowhere")) == "404"
+    assert status_of("--data", "x=1", at("/metrics")) in ("405", "413")
+    assert status_of("--header", "X: " + "x" * 9000, at("/metrics")) == "431"
+
+
+def test_families(daemon):
+    served = daemon(*SERVED, "--prometheus_families=own")
+    until("the page", lambda: status_of(page.page_url(served)) == "200")
+    families = page.page_of(page.page_url(served))
+    assert families and not [name for name in families if name.startswith("node_")]
+
+
+def test_a_taken_port_degrades_and_nothing_else(daemon):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        served = daemon("--noenable_ipc_monitor", "--no_tcp", f"--prometheus_port={port}")
+        feature = served.feature("prometheus:")
+        assert [f["state"] for f in feature] == ["degraded"]
+        assert f"port {port} is taken by another process" in feature[0]["reason"]
+        assert served.log().count(f"port {port} is taken") == 1
+        until("metrics all the same", lambda: [
+            c for c in served.status()["collectors"] if c["name"] == "cpu" and c["successes"] > 1])
+
+
+def test_passwords_and_tokens(daemon, scratch):
+    secrets = {"basic": "prom:s3:cret\n", "token": "t0ken\n"}
+    for name, text in secrets.items():
+        with open(os.path.join(scratch, name), "w") as file:
+            file.write(text)
+    served = daemon(*SERVED, f"--prometheus_basic_auth_file={scratch}/basic",
+                    f"--prometheus_token_file={scratch}/token")
+    until("the first frame", lambda: status_of(page.page_url(served, "/readyz")) == "200")
+    url = page.page_url(served)
+    assert status_of(url) == "401"
+    assert status_of("--user", "prom:s3:cret", url) == "200"
+    assert status_of("--user", "prom:wrong", url) == "401"
+    assert status_of("--header", "Authorization: Bearer t0ken", url) == "200"
+    assert status_of("--header", "Authorization: Bearer t0kem", url) == "401"
+
+
+def secure(served, path="/metrics"):
+    return page.page_url(served, path).replace("http://", "https://")
+
+
+def test_tls_and_renewal(daemon, scratch):
+    certificates.make_ca(scratch)
+    certificates.make_certificate(scratch, "server")
+    served = daemon(*SERVED, f"--prometheus_tls_cert={scratch}/server.pem",
+                    f"--prometheus_tls_key={scratch}/server.key")
+    trust = ("--cacert", f"{scratch}/ca.pem")
+    until("the first frame", lambda: status_of(*trust, secure(served, "/readyz")) == "200")
+    assert b"node_load1 " in curl(*trust, "--compressed", secure(served)).stdout
+    assert curl(secure(served), check=False).returncode == 60, "not trusted without the CA"
+    assert curl(page.page_url(served), check=False).returncode != 0, "no plain HTTP"
+    old = curl("--tls-max", "1.1", *trust, secure(served), check=False)
+    assert old.returncode != 0, "no old TLS"
+
+    certificates.make_ca(scratch, "new")
+    certificates.make_certificate(scratch, "renewed", "new")
+    shutil.move(f"{scratch}/renewed.key", f"{scratch}/server.key")
+    shutil.move(f"{scratch}/renewed.pem", f"{scratch}/server.pem")
+    assert status_of("--cacert", f"{scratch}/new.pem", secure(served)) == "200"
+    with open(f"{scratch}/server.pem", "w") as file:
+        file.write("half a file")
+    assert status_of("--cacert", f"{scratch}/new.pem", secure(served)) == "200", "what was stays"
+
+
+def test_only_clients_with_a_certificate(daemon, scratch):
+    certificates.make_ca(scratch)
+    certificates.make_ca(scratch, "strangers")
+    certificates.make_certificate(scratch, "server")
+    certificates.make_certificate(scratch, "client")
+    certificates.make_certificate(scratch, "stranger", "strangers")
+    served = daemon(*SERVED, f"--prometheus_tls_cert={scratch}/server.pem",
+                    f"--prometheus_tls_key={scratch}/server.key",
+                    f"--prometheus_tls_client_ca={scratch}/ca.pem")
+
+    def come_as(name):
+        return ("--cacert", f"{scratch}/ca.pem", "--cert", f"{scratch}/{name}.pem",
+                "--key", f"{scratch}/{name}.key")
+
+    until("the first frame", lambda: status_of(*come_as("client"), secure(served)) == "200")
+    assert curl("--cacert", f"{scratch}/ca.pem", secure(served), check=False).returncode != 0
+    assert curl(*come_as("stranger"), secure(served), check=False).returncode != 0
+    assert status_of(*come_as("client"), secure(served)) == "200"
+
+
+def complaints_of(text):
+    answer = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True,
+                            text=True, env=environment(), timeout=60)
+    assert answer.returncode in (0, 3), answer.stderr  # 3: it has complaints
+    return {tuple(line.split(" ", 1)) for line in (answer.stdout + answer.stderr).splitlines()}
+
+
+def test_promtool_has_no_more_to_say_than_of_node_exporter(url, scratch):
+    exporter = page.node_exporter(scratch)
+    try:
+        known = complaints_of(page.get(exporter.url + "/metrics"))
+        theirs = page.page_of(exporter.url + "/metrics").keys()
+    finally:
+        exporter.close()
+    ours = complaints_of(page.get(url))
+    # What the host's node_exporter does not offer it cannot complain about, but in kind.
+    kinds = {what for _, what in known}
+    new = {(name, what) for name, what in ours - known if name in theirs or what not in kinds}
+    assert not new
+    assert not {name for name, _ in ours if not name.startswith("node_")}
+
+
+PROMETHEUS = """
+global: {scrape_interval: 1s, scrape_timeout: 1s}
+scrape_configs:
+- job_name: dynolog
+  static_configs: [{targets: ["%s"]}]
+- job_name: secured
+  authorization: {credentials: t0ken}
+  static_configs: [{targets: ["%s"]}]
+"""
+
+
+class Prometheus:
+    def __init__(self, directory, *targets):
+        with open(f"{directory}/prometheus.yml", "w") as file:
+            file.write(PROMETHEUS % targets)
+        port = page.free_port()
+        self.server = page.Server(
+            ["prometheus", f"--config.file={directory}/prometheus.yml",
+             f"--storage.tsdb.path={directory}/tsdb", f"--web.listen-address=127.0.0.1:{port}"],
+            f"http://127.0.0.1:{port}", f"{directory}/prometheus.log")
+        self.server.wait_ready("/-/ready")
+
+    def query(self, expression, at=None):
+        command = ["--get", "--data-urlencode", f"query={expression}",
+                   f"{self.server.url}/api/v1/query"]
+        if at:
+            command += ["--data", f"time={at}"]
+        answer = json.loads(curl(*command).stdout)
+        assert answer["status"] == "success", answer
+        return answer["data"]["result"]
+
+    def scalar(self, expression, at=None):
+        result = self.query(expression, at)
+        return float(result[0]["value"][1]) if result else None
+
+
+def json_lines(path):
+    with open(path) as file:
+        return [json.loads(line) for line in file if line.endswith("\n")]
+
+
+def test_a_real_server_scrapes_and_its_rates_agree(daemon, scratch):
+    with open(f"{scratch}/token", "w") as file:
+        file.write("t0ken\n")
+    lines = f"{scratch}/lines.json"
+    served = daemon(*SERVED, "--use_JSON", "--json_interval_s=1", f"--json_file={lines}")
+    secured = daemon(*SERVED, f"--prometheus_token_file={scratch}/token")
+    for each in (served, secured):
+        until("the first frame", lambda: status_of(page.page_url(each, "/readyz")) == "200")
+    prometheus = Prometheus(scratch, *(
+        page.page_url(each, "").removeprefix("http://") for each in (served, secured)))
+    try:
+        window = 'job="dynolog"'
+        until("20 scrapes", lambda: (prometheus.scalar(
+            f"count_over_time(up{{{window}}}[1m])") or 0) >= 20, 90, pause=0.5)
+        assert prometheus.scalar('min_over_time(up{job="dynolog"}[1m])') == 1
+        assert prometheus.scalar('max(up{job="secured"})') == 1
+        # Every CPU spends a second a second.
+        busy = prometheus.scalar(f"sum(rate(node_cpu_seconds_total{{{window}}}[15s]))")
+        assert busy == pytest.approx(os.sysconf("SC_NPROCESSORS_ONLN"), rel=0.1)
+        check_against_json_lines(prometheus, lines)
+        types = json.loads(curl(f"{prometheus.server.url}/api/v1/metadata").stdout)["data"]
+        # OpenMetrics, which the server asks for, names a counter's family without its suffix.
+        assert types["node_forks"][0]["type"] == "counter"
+        assert types["node_load1"][0]["type"] == "gauge"
+    finally:
+        prometheus.server.close()
+
+
+def check_against_json_lines(prometheus, lines):
+    """The same counter by two sinks: what Prometheus stored is what the lines sum up to."""
+    now = time.time()
+    samples = prometheus.query('node_context_switches_total{job="dynolog"}[15s]', now)[0]["values"]
+    stored = [float(value) for _, value in samples]
+    sums = [0]
+    for line in json_lines(lines):
+        sums.append(sums[-1] + line.get("context_switches", 0))
+    increase = stored[-1] - stored[0]
+    assert increase > 0
+    assert any(b - a == increase for i, a in enumerate(sums) for b in sums[i + 1:]), (stored, sums)
+    rate = prometheus.scalar('rate(node_context_switches_total{job="dynolog"}[15s])', now)
+    own = increase / (samples[-1][0] - samples[0][0])
+    assert rate == pytest.approx(own, rel=0.01)

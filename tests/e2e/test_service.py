@@ -1,0 +1,380 @@
+"""The daemon as a service: what systemd hears and keeps, reloads, its log, its own cost."""
+
+import os
+import select
+import signal
+import socket
+import stat
+
+import pytest
+
+from conftest import QUIET
+from harness import datagrams, places
+from harness.job import descendants
+from harness.service_manager import ManagedDaemon, ServiceManager
+from harness.waiting import until
+
+ALICE = 20001
+
+
+@pytest.fixture
+def manager():
+    made = ServiceManager()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def managed(manager):
+    """Factory: a daemon that the manager starts, not yet started."""
+    made = []
+
+    def create(*flags, **options):
+        made.append(ManagedDaemon(manager, *flags, **options))
+        return made[-1]
+    yield create
+    for daemon in reversed(made):
+        daemon.close()
+
+
+def config_of(directory, text):
+    path = os.path.join(directory, "dynolog.toml")
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def reload(daemon):
+    """SIGHUP, and what `dyno status` says of it: (state, sentence)."""
+    before = daemon.log().count("SIGHUP: ")
+    daemon.process.send_signal(signal.SIGHUP)
+    until("the reload's line", lambda: daemon.log().count("SIGHUP: ") > before)
+    (feature,) = daemon.feature("configuration")
+    return feature["state"], feature["reason"]
+
+
+# --- what the service manager hears ---
+
+def test_ready_status_line_and_end(manager, managed, shared_directory, kineto_client):
+    daemon = managed(*QUIET, f"--kineto_socket_dir={shared_directory}").start()
+    # Ready means that all listens: nothing is tried again here.
+    assert daemon.dyno("status").code == 0
+    assert os.path.exists(os.path.join(shared_directory, "dynolog"))
+    assert manager.words("STATUS")[-1].startswith("0 processes, 0 trace sessions")
+    kineto_client(shared_directory).poll()
+    manager.wait_for("STATUS", "1 process, 0 trace sessions")
+    daemon.stop()
+    assert manager.words("STOPPING") == ["1"]
+
+
+def test_what_is_degraded_is_in_the_line(manager, managed, scratch):
+    nowhere = os.path.join(scratch, "none")
+    managed(*QUIET, f"--kineto_socket_dir={nowhere}").start()
+    manager.wait_for("STATUS", f"degraded: kineto:{nowhere}")
+
+
+def test_watchdog_hears_of_life_only_while_there_is_any(manager, managed):
+    daemon = managed(*QUIET, watchdog_usec=100_000).start()
+    until("signs of life", lambda: len(manager.words("WATCHDOG")) >= 4)
+    daemon.process.send_signal(signal.SIGSTOP)
+    until("it to stop", lambda: state_of(daemon.pid) == "T")
+    manager.forget_words()
+    # What is stopped cannot send: this waits for a message that would be wrong.
+    assert select.select([manager.socket], [], [], 0.5)[0] == []
+    daemon.process.send_signal(signal.SIGCONT)
+    manager.wait_for("WATCHDOG")
+    # A thread may have been late for such a short patience, and that is an error in the log.
+    daemon.stop(expect_clean=False)
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def test_no_worker_has_the_managers_variables(manager, managed, shared_directory, kineto_client):
+    daemon = managed(*QUIET, f"--kineto_socket_dir={shared_directory}",
+                     watchdog_usec=60_000_000).start()
+    kineto_client(shared_directory).poll()
+    for worker in until("a worker", lambda: descendants(daemon.pid)):
+        with open(f"/proc/{worker}/environ") as file:
+            assert not [word for word in file.read().split("\0")
+                        if word.startswith(("NOTIFY_", "WATCHDOG_", "LISTEN_"))]
+
+
+# --- sockets that outlive the daemon ---
+
+@pytest.fixture
+def kineto_client():
+    """Factory: a client of the test's own in a socket directory."""
+    made = []
+
+    def create(directory=None):
+        made.append(datagrams.Client(directory))
+        return made[-1]
+    yield create
+    for client in made:
+        client.close()
+
+
+def kept(manager, endpoint):
+    (found,) = [fd for name, fd in manager.listen().store if name == f"kineto-{endpoint}"]
+    return found
+
+
+@pytest.mark.parametrize("end", ["SIGTERM", "SIGKILL"])
+def test_a_real_job_polls_across_a_restart(manager, managed, job, scratch, shared_directory, end):
+    daemon = managed(*QUIET, f"--kineto_socket_dir={shared_directory}").start()
+    training = job(socket_dir=shared_directory, extra={"KINETO_LOG_LEVEL": "4"}).wait_ready()
+    daemon.wait_for(training.pid, state="idle")
+    assert manager.names() == [f"kineto-{shared_directory}"]
+    said = training.output()
+    daemon.stop() if end == "SIGTERM" else daemon.kill()
+    # It polls every second: its next poll waits in the socket that is kept.
+    socket_kept = kept(manager, shared_directory)
+    assert select.select([socket_kept], [], [], 30)[0]
+    daemon.start()
+    daemon.wait_for(training.pid, state="idle")
+    assert "let go" not in daemon.log() and "is not used" not in daemon.log()
+    answer = daemon.dyno("gputrace", "--pids", training.pid, "--duration-ms", 200, "--log-file",
+                         os.path.join(scratch, "t.json"), "--json")
+    assert answer.code == 0, answer
+    # Never "connection refused", which Kineto says at this level.
+    assert "ERROR" not in training.output()[len(said):]
+
+
+def test_the_abstract_name_is_never_free(manager, managed, network, kineto_client):
+    daemon = managed("--no_tcp", "--enable_ipc_monitor", namespace=network).start()
+    assert "kineto-abstract" in manager.names()
+    thief = ("import socket\ns = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+             "try:\n    s.bind(b'\\0dynolog\\0')\n    print('got it')\n"
+             "except OSError as error:\n    print(error.strerror)")
+    poll = ("import os, sys\nsys.path.insert(0, sys.argv[1])\nfrom harness import datagrams\n"
+            "print(repr(datagrams.Client().poll()))")
+
+    def run(code):
+        return network.run(places.plain_python(0), "-c", code, os.path.dirname(__file__),
+                           capture_output=True, text=True).stdout.strip()
+
+    assert run(poll) == "''"
+    daemon.stop()
+    assert run(thief) == "Address already in use"
+    daemon.start()
+    (feature,) = daemon.feature("kineto:abstract")
+    assert feature["state"] == "ok", feature
+    assert run(poll) == "''"
+    assert run(thief) == "Address already in use"
+
+
+def test_a_users_own_directory_is_kept_too(manager, managed, kineto_job):
+    daemon = managed(*QUIET).start()
+    answer = daemon.dyno("env", "--json", uid=ALICE)
+    assert answer.code == 0, answer
+    directory = answer.json["environment"]["KINETO_IPC_SOCKET_DIR"]
+    assert manager.names() == [f"kineto-{directory}"]
+    inode = os.lstat(os.path.join(directory, "dynolog")).st_ino
+    daemon.stop()
+    assert os.lstat(os.path.join(directory, "dynolog")).st_ino == inode
+    daemon.start()
+    (feature,) = daemon.feature("kineto:user directories")
+    assert feature["state"] == "ok", feature
+    assert os.lstat(os.path.join(directory, "dynolog")).st_ino == inode
+    assert datagrams.is_served(directory)
+
+
+def test_an_endpoint_that_is_no_longer_served_is_let_go(manager, managed, shared_directory):
+    daemon = managed(*QUIET, f"--kineto_socket_dir={shared_directory}").start()
+    daemon.stop()
+    flag = daemon.flags.pop()
+    daemon.start()
+    assert manager.names() == []
+    assert f"kept as 'kineto-{shared_directory}': no such endpoint is served" in daemon.log()
+    daemon.stop()
+    # Its file is still there, and nobody listens: the next one makes it anew.
+    daemon.flags.append(flag)
+    daemon.start()
+    assert datagrams.is_served(shared_directory)
+    until("it to be kept", lambda: manager.names() == [f"kineto-{shared_directory}"])
+
+
+def test_a_reload_that_drops_a_directory_lets_its_socket_go(manager, managed, scratch,
+                                                           shared_directory):
+    config = config_of(scratch, f'kineto_socket_dir = ["{shared_directory}"]\n')
+    daemon = managed(*QUIET, f"--config={config}").start()
+    assert manager.names() == [f"kineto-{shared_directory}"]
+    config_of(scratch, "")
+    assert reload(daemon) == ("ok", "changed at once: kineto_socket_dir")
+    until("it to be let go", lambda: manager.names() == [])
+    assert daemon.feature(f"kineto:{shared_directory}") == []
+    assert not os.path.exists(os.path.join(shared_directory, "dynolog"))
+
+
+def bound(path, kind=socket.SOCK_DGRAM):
+    made = socket.socket(socket.AF_UNIX, kind)
+    made.bind(path)
+    return made
+
+
+@pytest.mark.parametrize("what, says", [
+    ("stream", "it is not a unix datagram socket"),
+    ("file", "it is not a socket"),
+    ("elsewhere", "and not to"),
+    ("stale", "its file has gone: the directory was made anew"),
+    ("replaced", "the file of that name is another one by now"),
+])
+def test_a_descriptor_that_is_not_what_its_name_says(manager, managed, scratch, shared_directory,
+                                                     what, says):
+    path = os.path.join(shared_directory, "dynolog")
+    made = {
+        "stream": lambda: bound(os.path.join(scratch, "s"), socket.SOCK_STREAM),
+        "file": lambda: open("/dev/null"),
+        "elsewhere": lambda: bound(os.path.join(scratch, "e")),
+        "stale": lambda: bound(path),
+        "replaced": lambda: bound(path),
+    }[what]()
+    other = None
+    if what == "stale":
+        os.unlink(path)
+    if what == "replaced":
+        os.rename(path, path + ".old")
+        other = bound(path)
+        other.close()  # nobody listens there: it may be replaced
+    daemon = managed(*QUIET, f"--kineto_socket_dir={shared_directory}")
+    daemon.handed = [(f"kineto-{shared_directory}", made.fileno())]
+    daemon.start()
+    assert says in daemon.log(), daemon.log()
+    assert f"kineto-{shared_directory}" in manager.listen().removed
+    until("a new one to be kept", lambda: manager.names() == [f"kineto-{shared_directory}"])
+    assert datagrams.is_served(shared_directory)
+    made.close()
+
+
+def test_foreign_and_double_names(manager, managed, scratch, shared_directory):
+    other = bound(os.path.join(scratch, "x"))
+    daemon = managed(*QUIET, f"--kineto_socket_dir={shared_directory}").start()
+    mine = kept(manager, shared_directory)
+    daemon.stop()
+    daemon.handed = [("nginx", other.fileno()), (f"kineto-{shared_directory}", mine),
+                     (f"kineto-{shared_directory}", other.fileno())]
+    daemon.start()
+    assert "kept as 'nginx': no such endpoint is served" in daemon.log()
+    assert "there are two of that name" in daemon.log()
+    assert datagrams.is_served(shared_directory)
+    other.close()
+
+
+def test_a_descriptor_that_is_closed(manager, managed, shared_directory):
+    daemon = managed(*QUIET, f"--kineto_socket_dir={shared_directory}")
+    daemon.handed, daemon.count = [], 2
+    daemon.env["LISTEN_FDNAMES"] = "a:b"
+    daemon.start()
+    assert "the sockets that the service manager kept are made anew" in daemon.log()
+    assert datagrams.is_served(shared_directory)
+
+
+# --- reload ---
+
+def test_reload_is_told_to_the_manager_and_says_what_changed(manager, managed, scratch):
+    config = config_of(scratch, 'log_level = "info"\n')
+    daemon = managed("--noenable_ipc_monitor", f"--config={config}", "--port=-1").start()
+    assert daemon.feature("configuration") == []
+    manager.forget_words()
+    config_of(scratch, 'log_level = "debug"\nkernel_monitor_reporting_interval_s = 7\n'
+                       'kineto_realtime = false\n')
+    said = "changed at once: kernel_monitor_reporting_interval_s, log_level; " \
+           "count from the next start: kineto_realtime"
+    assert reload(daemon) == ("ok", said)
+    assert f"SIGHUP: configuration read anew; {said}" in daemon.log()
+    words = [word for word in manager.listen().said if {"RELOADING", "READY"} & set(word)]
+    assert [set(word) & {"RELOADING", "READY"} for word in words] == [{"RELOADING"}, {"READY"}]
+    assert int(words[0]["MONOTONIC_USEC"]) > 0
+    # What waits for the next start is said each time.
+    assert reload(daemon) == ("ok", "count from the next start: kineto_realtime")
+
+
+def test_a_bad_file_changes_nothing_and_says_why(manager, managed, scratch, shared_directory):
+    config = config_of(scratch, "")
+    daemon = managed(*QUIET, f"--config={config}").start()
+    # Good as a file, and no such collector: found before anything was touched.
+    for text, says in (("nonsense = [\n", config),
+                       (f'disabled_collectors = ["nope"]\nlog_level = "debug"\n'
+                        f'kineto_socket_dir = ["{shared_directory}"]\n', "nope")):
+        config_of(scratch, text)
+        state, sentence = reload(daemon)
+        assert state == "degraded" and says in sentence, sentence
+        assert not os.path.exists(os.path.join(shared_directory, "dynolog"))
+        manager.wait_for("STATUS", "degraded: configuration")
+    config_of(scratch, "")
+    assert reload(daemon) == ("ok", "nothing changed")
+    daemon.stop(expect_clean=False)
+
+
+def test_reload_moves_the_page_and_takes_up_sinks_and_collectors(managed, scratch):
+    config = config_of(scratch, "prometheus_port = 0\n")
+    daemon = managed(*QUIET, f"--config={config}")
+    daemon.flags += ["--prometheus_families=own"]  # or the harness switches the page off
+    daemon.start()
+    (page,) = daemon.feature("prometheus:")
+    port = int(page["name"].rsplit(":", 1)[1])
+    lines = os.path.join(scratch, "lines")
+    # The same port anew: the old page has to let go of it first.
+    config_of(scratch, f'prometheus_port = {port}\nuse_JSON = true\njson_file = "{lines}"\n'
+                       'disabled_collectors = ["load"]\n')
+    assert reload(daemon)[0] == "ok"
+    (again,) = daemon.feature("prometheus:")
+    assert again == {**page, "state": "ok"}
+    names = {each["name"] for each in daemon.status()["collectors"]}
+    assert "json" in names and "load" not in names and "cpu" in names
+    until("a line", lambda: os.path.exists(lines) and os.path.getsize(lines))
+    config_of(scratch, "use_prometheus = false\n")
+    assert reload(daemon)[0] == "ok"
+    assert daemon.feature("prometheus:") == []
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_user_directories_can_be_switched_off(managed, scratch):
+    config = config_of(scratch, "kineto_user_directories = false\n")
+    daemon = managed(*QUIET, f"--config={config}").start()
+    answer = daemon.dyno("env", uid=ALICE)
+    assert answer.code == 0 and "KINETO_IPC_SOCKET_DIR" not in answer.out, answer
+    assert "--nokineto_user_directories" in answer.out
+    assert not os.path.exists(os.path.join(daemon.run_dir, "u", str(ALICE)))
+    config_of(scratch, "")
+    assert reload(daemon) == ("ok", "changed at once: kineto_user_directories")
+    answer = daemon.dyno("env", uid=ALICE)
+    assert answer.code == 0 and "KINETO_IPC_SOCKET_DIR" in answer.out, answer
+
+
+# --- the log ---
+
+def test_log_file_and_its_rotation(managed, scratch):
+    log = os.path.join(scratch, "dynolog.log")
+    daemon = managed(*QUIET, f"--log_file={log}").start()
+    assert stat.S_IMODE(os.stat(log).st_mode) == 0o640
+    os.rename(log, log + ".1")
+    daemon.process.send_signal(signal.SIGHUP)
+    until("the new file", lambda: os.path.exists(log) and "SIGHUP" in open(log).read())
+    assert "SIGHUP" not in open(log + ".1").read()
+
+
+def test_log_file_that_cannot_be_had_is_degraded(daemon, scratch):
+    started = daemon(*QUIET, f"--log_file={scratch}/none/log")
+    (feature,) = started.feature("log")
+    assert feature["state"] == "degraded" and "none/log" in feature["reason"]
+    assert "none/log" in started.log()
+
+
+# --- what it leaves behind ---
+
+@pytest.mark.parametrize("flags, dumps", [((), False), (("--core_dumps",), True)])
+def test_core_dumps_are_off_unless_asked_for(daemon, shared_directory, kineto_client, flags, dumps):
+    # Of a process that may not be dumped, /proc belongs to root.
+    started = daemon(*QUIET, f"--kineto_socket_dir={shared_directory}", *flags, uid=ALICE)
+    kineto_client(shared_directory).poll()
+    owner = ALICE if dumps else 0
+    for pid in (started.pid, *until("a worker", lambda: descendants(started.pid))):
+        # A worker that has just begun says it a moment later.
+        until(f"{pid} to be {owner}'s", lambda: os.stat(f"/proc/{pid}/environ").st_uid == owner)
+    # It gets on without: what it needs of /proc/self is its own.
+    assert started.status()["resident_bytes"] > 0

@@ -1,0 +1,44 @@
+// /proc files of the host: stat, loadavg, and the daemon's own stat.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "kernel/proc_loadavg.h"
+#include "kernel/proc_self.h"
+#include "kernel/proc_stat.h"
+
+namespace {
+
+using namespace dynolog;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check_stat(std::string_view text) {
+  // Reused, as the collector does: what one file held must not be seen in the next.
+  static ProcStat stat;
+  if (!parse_proc_stat(text, stat)) return;
+  ProcStat fresh;
+  require(parse_proc_stat(text, fresh).has_value());
+  require(stat.cpus.size() == fresh.cpus.size() && stat.interrupts == fresh.interrupts &&
+          stat.boot_time_s == fresh.boot_time_s && stat.running == fresh.running);
+  require(stat.total.count >= 4 && stat.total.count <= kCpuModes);
+  for (const ProcStat::Cpu& cpu : stat.cpus) {
+    require(cpu.times.count >= 4 && cpu.times.count <= kCpuModes);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  check_stat(text);
+  if (const auto load = parse_proc_loadavg(text)) {
+    require(std::isfinite(load->one) && std::isfinite(load->fifteen) && load->five >= 0);
+  }
+  (void)parse_proc_self_stat(text);
+  return 0;
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Reads every shell script of the tree as its shell would, without running it."""
+
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = (".ci", "packaging", "scripts", "tests")
+
+
+def shell_of(path):
+    """bash or sh; None for what is no shell script."""
+    with path.open("rb") as file:
+        first = file.readline(200).decode(errors="replace")
+    if first.startswith("#!"):
+        shell = first.split()[-1].rsplit("/", 1)[-1]
+        return shell if shell in ("bash", "sh") else None
+    return "bash" if path.suffix == ".sh" else None  # those that are sourced
+
+
+def main():
+    scripts = {path: shell_of(path) for folder in FOLDERS for path in (ROOT / folder).rglob("*")
+               if path.is_file() and "corpus" not in path.parts and "fixtures" not in path.parts}
+    scripts = {path: shell for path, shell in scripts.items() if shell}
+    wrong = [path for path, shell in sorted(scripts.items())
+             if subprocess.run([shell, "-n", path], check=False).returncode != 0]
+    print(f"{len(scripts)} scripts, {len(wrong)} that their shell cannot read")
+    if wrong or not scripts:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
