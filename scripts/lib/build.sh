@@ -16,7 +16,8 @@ build_preset() {
   local -a targets=()
   (($#)) && targets=(--target "$@")
   say "Building: preset $preset${*:+, targets $*}"
-  cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 || {
+  # DYNOLOG_PCH=1: precompiled headers save a third of a build from nothing, without ccache.
+  cmake --preset "$preset" "-DDYNOLOG_PCH=${DYNOLOG_PCH:-OFF}" >"build/$preset.configure.log" 2>&1 || {
     cat "build/$preset.configure.log" >&2
     die "configuring preset $preset failed"
   }

@@ -16,15 +16,22 @@ packages_for() {
   case $1 in
     build)
       echo g++ cmake ninja-build ccache "$(boost_package)" libfmt-dev libspdlog-dev \
-        nlohmann-json3-dev libcli11-dev libtomlplusplus-dev zlib1g-dev rapidjson-dev
+        nlohmann-json3-dev libcli11-dev libtomlplusplus-dev zlib1g-dev rapidjson-dev libsystemd-dev \
+        libssl-dev libsqlite3-dev libzstd-dev libprotozero-dev libncurses-dev
       ;;
-    unit) echo libgtest-dev libgmock-dev python3 procps ;;
+    unit) echo libgtest-dev libgmock-dev python3 procps systemd ;;
     python) echo python3 python3-venv ca-certificates ;;
-    e2e) echo curl iproute2 procps util-linux ;;
+    e2e) echo curl iproute2 mount openssl procps prometheus prometheus-node-exporter util-linux ;;
     format) echo clang-format-19 ;;
     lint) echo clang-tidy-19 ;;
     fuzz) echo clang-19 libclang-rt-19-dev ;;
     bench) echo libbenchmark-dev ;;
+    benchtools) echo strace ;;
+    growth) echo valgrind ;;
+    package) echo dpkg-dev file gzip ;;
+    tarball) echo binutils gzip python3 tar ;;
+    cross) echo g++-aarch64-linux-gnu qemu-user-static ;;
+    chroots) echo debootstrap systemd util-linux ;;
     *) die "packages_for: no group $1" ;;
   esac
 }
