@@ -4,17 +4,16 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <linux/capability.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "artifacts/delivery_test_support.h"
+#include "testing/without_capabilities.h"
 
 namespace dynolog {
 namespace {
@@ -123,7 +122,9 @@ class OwnersLookTest : public Places {
     return in_child([&] {
       if (prepare && !prepare()) return kCannotMount;
       become(owner);
-      if (owner == kRootUid) give_up_capabilities();
+      // uid 0 alone is no root.
+      std::optional<WithoutCapabilities> uid_alone;
+      if (owner == kRootUid) uid_alone.emplace();
       const UniqueFd root(::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
       const auto look = look_at_trace_directory(root.get(), file, owner, use);
       if (!look) return "error: " + look.error().message;
@@ -134,12 +135,6 @@ class OwnersLookTest : public Places {
   }
   std::string look(const std::string& file, DirectoryUse use = {}) {
     return look_as(kOwner, file, use);
-  }
-  // uid 0 alone is no root.
-  static void give_up_capabilities() {
-    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-    const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
-    EXPECT_EQ(::syscall(SYS_capset, &header, none.data()), 0);
   }
 };
 
