@@ -56,7 +56,7 @@ class ProcTree {
 };
 
 inline SystemRoot recorded_host(const std::string& host = "vm-2cpu") {
-  const std::string top = std::string(DYNOLOG_SOURCE_DIR) + "/tests/fixtures/" + host;
+  const std::string top = std::string(DYNOLOG_HOSTS_DIR) + "/" + host;
   SystemRoot root;
   root.proc = top + "/proc";
   root.sys = top + "/sys";

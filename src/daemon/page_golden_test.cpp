@@ -115,7 +115,7 @@ std::vector<RankFacts> made_ranks() {
 }
 
 std::string page_of_host(const std::string& host, const std::vector<std::string>& shown) {
-  const std::string fixture = std::string(DYNOLOG_SOURCE_DIR) + "/tests/fixtures/" + host;
+  const std::string fixture = std::string(DYNOLOG_HOSTS_DIR) + "/" + host;
   FakeClock clock;
   CapturingLog log;
   CollectorWorld world;

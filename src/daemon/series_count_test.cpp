@@ -28,11 +28,11 @@ class LargeHost {
   LargeHost() {
     std::string pattern = (fs::temp_directory_path() / "dynolog-large-XXXXXX").string();
     top_ = ::mkdtemp(pattern.data());
-    const fs::path fixtures = std::string(DYNOLOG_SOURCE_DIR) + "/tests/fixtures";
+    const fs::path hosts = DYNOLOG_HOSTS_DIR;
     constexpr auto kHow = fs::copy_options::recursive | fs::copy_options::copy_symlinks |
                           fs::copy_options::skip_existing;
-    fs::copy(fixtures / "numa-192cpu", top_, kHow);
-    fs::copy(fixtures / "vm-2cpu/proc", top_ + "/proc", kHow);
+    fs::copy(hosts / "numa-192cpu", top_, kHow);
+    fs::copy(hosts / "vm-2cpu/proc", top_ + "/proc", kHow);
     for (int cpu = 0; cpu < kCpus; ++cpu) add_cpu(cpu);
     std::string disks;
     for (int drive = 0; drive < 8; ++drive) {

@@ -2,12 +2,16 @@
 power, memory errors, drives, RAID, InfiniBand. Ours is a golden that a unit test keeps fresh."""
 
 import re
+import subprocess
+import sys
+import types
 
 import pytest
 
 from harness import page, places
 
-HOST = places.REPOSITORY / "tests" / "fixtures" / "numa-192cpu"
+MAKE_HOSTS = places.REPOSITORY / "tests" / "fixtures" / "make_hosts.py"
+HOST = "numa-192cpu"
 GOLDEN = places.REPOSITORY / "tests" / "golden" / "numa-192cpu-devices.prom"
 
 # node_exporter's collectors of these families, and what the number of their families is at least.
@@ -18,22 +22,25 @@ ABOUT_IT = re.compile(r"^(go_|promhttp_|process_|node_exporter_build_info|node_s
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("hosts")
+    subprocess.run([sys.executable, "-B", MAKE_HOSTS, directory], check=True)
+    host = directory / HOST
     exporter = page.node_exporter(tmp_path_factory.mktemp("node_exporter"),
-                                  f"--path.procfs={HOST}/proc", f"--path.sysfs={HOST}/sys")
-    yield exporter
+                                  f"--path.procfs={host}/proc", f"--path.sysfs={host}/sys")
+    yield types.SimpleNamespace(url=exporter.url, host=host)
     exporter.close()
 
 
-def normal(key):
+def normal(key, host):
     """Labels without those that are empty, which are none; paths as the host itself has them."""
     name, labels = key
-    return name, frozenset((label, value.removeprefix(str(HOST))) for label, value in labels
+    return name, frozenset((label, value.removeprefix(str(host))) for label, value in labels
                            if value)
 
 
-def series_of(family):
+def series_of(family, host):
     """But clocks, which this node_exporter does not know yet."""
-    return {normal(key): value for key, value in family.series.items()
+    return {normal(key, host): value for key, value in family.series.items()
             if not dict(key[1]).get("sensor", "").startswith("freq")}
 
 
@@ -47,7 +54,7 @@ def test_each_family_has_the_same_series_and_values(theirs, collector):
     for name, family in families.items():
         assert name in ours, name
         assert ours[name].type == family.type, name
-        expected, found = series_of(family), series_of(ours[name])
+        expected, found = series_of(family, theirs.host), series_of(ours[name], theirs.host)
         if name == "node_network_speed_bytes":  # less than nothing: the speed is not known
             expected = {key: value for key, value in expected.items() if value >= 0}
         assert found.keys() == expected.keys(), name
