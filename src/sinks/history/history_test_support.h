@@ -81,9 +81,10 @@ class TestHost {
     writer_.begin_tick(WallTime(std::chrono::seconds(kTestStart) + now + jump_),
                        MonotonicTime(now));
     writer_.begin_source(0, MonotonicTime(now));
-    put("cpu.time.all", "user", 3 * n);
-    put("cpu.time.all", "iowait", 2 * n);
-    put("cpu.time.all", "idle", 5 * n);
+    put("cpu.time.all", "user", all_busy_ ? 0.62 * n : 3 * n);
+    if (all_busy_) put("cpu.time.all", "system", 0.3 * n);
+    put("cpu.time.all", "iowait", all_busy_ ? 0 : 2 * n);
+    put("cpu.time.all", "idle", all_busy_ ? 0 : 5 * n);
     put("net.bytes", "eth0", 1000 * n - reset_);
     if (has_eth1_) {
       put("net.bytes", "eth1", 2000 * n);
@@ -102,6 +103,8 @@ class TestHost {
     }
     return writer_.finish_tick();
   }
+  // No CPU idles, in seconds that are no whole ones.
+  void keep_all_cpus_busy() { all_busy_ = true; }
   void reset_eth0() { reset_ = 1000 * static_cast<double>(seconds_); }
   void remove_eth1() { has_eth1_ = false; }
   void set_clock(Nanoseconds by) { jump_ += by; }
@@ -123,6 +126,7 @@ class TestHost {
   std::int64_t seconds_ = 0;
   Nanoseconds jump_{0};
   double reset_ = 0;
+  bool all_busy_ = false;
   bool has_eth1_ = true;
   std::map<std::string, SeriesHandle> handles_;
   FrameWriter writer_{2, 100};

@@ -201,12 +201,13 @@ Evaluated combine(const DerivedMetric& derived, const Evaluated& from, std::size
     const Members below = members_of(derived.below, from, derived.below_is_whole ? "" : by, group);
     std::vector<double> values;
     for (std::size_t step = 0; step < steps; ++step) {
-      double value = sum_at(derived.above, above, from, step) * derived.scale;
+      double value = sum_at(derived.above, above, from, step);
       if (derived.below.size() > 0) {
         const double whole = sum_at(derived.below, below, from, step);
         value = whole > 0 ? value / whole : kAbsent;
       }
-      values.push_back(value);
+      // Last: what is divided by itself is 1, but 100 times it would not always be 100 times 1.
+      values.push_back(value * derived.scale);
     }
     NamedSeries named;
     if (!by.empty()) named.labels.emplace_back(by, group);

@@ -63,6 +63,13 @@ TEST_F(QueryTest, DerivedMetrics) {
               HasSubstr("no label 'cpu'"));
 }
 
+TEST_F(QueryTest, NoShareIsMoreThanTheWhole) {
+  host_.keep_all_cpus_busy();
+  history_.run(host_, 100);
+  EXPECT_THAT(history_.values({.selector = "cpu.utilization"}, 90, 1),
+              AllOf(SizeIs(90), Each(100)));
+}
+
 TEST_F(QueryTest, NamesOfEverySchemeAreTaken) {
   history_.run(host_, 20);
   for (const char* name :
