@@ -11,6 +11,7 @@ import pytest
 from conftest import QUIET
 from harness import datagrams, places
 from harness.job import descendants
+from harness.otlp import OtlpReceiver
 from harness.service_manager import ManagedDaemon, ServiceManager
 from harness.waiting import until
 
@@ -331,6 +332,35 @@ def test_reload_moves_the_page_and_takes_up_sinks_and_collectors(managed, scratc
     assert daemon.feature("prometheus:") == []
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_history_and_otlp_go_on_across_a_reload_of_collectors(managed, scratch):
+    """The sinks are made anew: nothing that was kept is lost, no counter steps back."""
+    receiver = OtlpReceiver()
+    config = config_of(scratch, "")
+    daemon = managed(*QUIET, f"--config={config}", "--use_history", "--use_otlp",
+                     "--otlp_interval_s=1", f"--otlp_endpoint={receiver.url()}")
+
+    def kept():
+        answer = daemon.dyno("metrics", "query", "host.context_switches", "--raw", "--last", "10m",
+                             "--step", "1s", "--json")
+        values = answer.json["results"][0]["series"][0]["values"] if answer.code == 0 else []
+        return [value for value in values if value is not None]
+    daemon.start()
+    before = until("values", lambda: len(kept()) >= 4 and kept(), 30)
+    config_of(scratch, 'disabled_collectors = ["load"]\n')
+    assert reload(daemon)[0] == "ok"
+    received = len(receiver.received)
+    after = until("later values", lambda: len(kept()) >= len(before) + 4 and kept(), 30)
+    # But for the second of the reload, which both the old and the new collectors read.
+    assert after[:len(before) - 1] == before[:-1]
+    assert after == sorted(after)
+    until("posts after the reload", lambda: len(receiver.received) >= received + 2, 30)
+    newest = receiver.received[-1].metrics()
+    assert "system.cpu.time" in newest and not any("load" in name for name in newest)
+    assert [feature["state"] for feature in daemon.feature("history")] == ["ok"]
+    daemon.stop()
+    receiver.close()
 
 
 def test_user_directories_can_be_switched_off(managed, scratch):
