@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,5 +45,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::string> arguments;
   for (const std::string_view line : dynolog::split(text, '\n')) arguments.emplace_back(line);
   check(dynolog::read_arguments(arguments, ""));
+  std::map<std::string, std::string> variables;
+  for (const std::string& line : arguments) {
+    const std::size_t equals = line.find('=');
+    if (equals != std::string::npos) variables[line.substr(0, equals)] = line.substr(equals + 1);
+  }
+  check(dynolog::read_environment(variables));
   return 0;
 }
