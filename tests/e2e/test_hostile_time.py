@@ -47,7 +47,7 @@ def test_daemon_that_was_stopped_for_a_while(daemon, job, script, shared_directo
     running = served.dyno_started("gputrace", "--pids", traced.pid, "--duration-ms", 500,
                                   "--log-file", traced.file("t.json"), "--json", "--timeout", 40)
     running.wait_until_said(": fetched")
-    half = frames.connect(port, seconds=30)
+    half = frames.connect(port)
     half.sendall(struct.pack("<i", 18) + b'{"fn":"get')
     late = served.counter("kineto_late") + served.counter("kineto_behind")
     served.process.send_signal(signal.SIGSTOP)

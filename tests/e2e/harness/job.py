@@ -53,22 +53,22 @@ class Job:
         with open(self.output_path, errors="replace") as file:
             return file.read()
 
-    def wait_ready(self, seconds=90):
+    def wait_ready(self):
         def look():
             if self.process.poll() is not None:
                 raise AssertionError(f"the job ended with {self.process.returncode}:\n"
                                      f"{self.output()}")
             return "training" in self.output()
-        until("the job to train", look, seconds)
+        until("the job to train", look)
         return self
 
-    def tell(self, line, reply=None, seconds=20):
+    def tell(self, line, reply=None):
         """Gives it a command, and waits until it has said `reply`."""
         before = self.output().count(reply) if reply else 0
         self.process.stdin.write((line + "\n").encode())
         self.process.stdin.flush()
         if reply:
-            until(f"the job to say {reply}", lambda: self.output().count(reply) > before, seconds)
+            until(f"the job to say {reply}", lambda: self.output().count(reply) > before)
 
     def signal(self, number):
         self.process.send_signal(number)

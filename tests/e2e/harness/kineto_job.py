@@ -35,12 +35,12 @@ class KinetoJob:
         with open(self.output_path, errors="replace") as file:
             return file.read()
 
-    def wait_ready(self, seconds=20):
+    def wait_ready(self):
         def look():
             if self.process.poll() is not None:
                 raise AssertionError(f"ended with {self.process.returncode}:\n{self.output()}")
             return "training" in self.output()
-        until("the job to start", look, seconds)
+        until("the job to start", look)
         return self
 
     def file(self, name):
