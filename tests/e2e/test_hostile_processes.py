@@ -159,18 +159,6 @@ def test_megabytes_of_environment_and_command_line(served, strange_job, kineto_j
     assert served.status()["resident_bytes"] < before + (16 << 20)
 
 
-@pytest.fixture
-def kineto_job_here(served):
-    made = []
-
-    def create(*arguments, **options):
-        made.append(KinetoJob(served.shared, *arguments, **options).wait_ready())
-        return made[-1]
-    yield create
-    for each in made:
-        each.close()
-
-
 def blocked(script, directory):
     job = script("blocked_job.py", directory, ALICE,
                  wrap=lambda command: ["unshare", "--mount", "--propagation", "private", *command])

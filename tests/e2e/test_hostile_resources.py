@@ -14,7 +14,6 @@ import pytest
 
 from harness import datagrams, frames, places
 from harness.daemon import tcp_port
-from harness.kineto_job import KinetoJob
 from harness.waiting import PATIENCE, until
 
 ALICE = 20001
@@ -58,15 +57,8 @@ def fill(directory):
 
 
 @pytest.fixture
-def job(shared_directory):
-    made = []
-
-    def create(*arguments, **options):
-        made.append(KinetoJob(shared_directory, *arguments, **options).wait_ready())
-        return made[-1]
-    yield create
-    for each in made:
-        each.close()
+def job(kineto_job_here):
+    return kineto_job_here
 
 
 def trace(daemon, job, *options):

@@ -14,7 +14,6 @@ import pytest
 
 from harness import datagrams, frames, places
 from harness.daemon import tcp_port
-from harness.kineto_job import KinetoJob
 from harness.users import JOBS
 from harness.waiting import until
 
@@ -24,15 +23,8 @@ QUIET = ("--noenable_ipc_monitor", "--port=0")
 
 
 @pytest.fixture
-def job(shared_directory):
-    made = []
-
-    def create(*arguments, **options):
-        made.append(KinetoJob(shared_directory, *arguments, **options).wait_ready())
-        return made[-1]
-    yield create
-    for each in made:
-        each.close()
+def job(kineto_job_here):
+    return kineto_job_here
 
 
 def test_daemon_that_was_stopped_for_a_while(daemon, job, script, shared_directory):
