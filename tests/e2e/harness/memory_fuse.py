@@ -9,7 +9,7 @@ import stat
 import struct
 import threading
 
-LOOKUP, FORGET, GETATTR, SETATTR, MKDIR, UNLINK, RMDIR = 1, 2, 3, 4, 9, 10, 11
+LOOKUP, FORGET, GETATTR, SETATTR, MKDIR, UNLINK, RMDIR, RENAME = 1, 2, 3, 4, 9, 10, 11, 12
 OPEN, READ, WRITE, STATFS, RELEASE, FSYNC, FLUSH, INIT = 14, 15, 16, 17, 18, 20, 25, 26
 OPENDIR, READDIR, RELEASEDIR, CREATE, INTERRUPT, BATCH_FORGET, RENAME2 = 27, 28, 29, 35, 36, 42, 45
 BLOCK = 4096
@@ -150,8 +150,14 @@ class MemoryFuse:
         return b""
 
     def rename(self, node, body):
-        target, _, _ = struct.unpack_from("<QII", body)
-        old, new = (name.decode() for name in body[16:].split(b"\0")[:2])
+        return self.rename_to(node, body[:8], body[8:])
+
+    def rename_with_flags(self, node, body):
+        return self.rename_to(node, body[:8], body[16:])
+
+    def rename_to(self, node, target, names):
+        (target,) = struct.unpack("<Q", target)
+        old, new = (name.decode() for name in names.split(b"\0")[:2])
         self.nodes[target].names[new] = self.found(node, old)
         if (self.nodes[target], new) != (node, old):
             del node.names[old]
@@ -191,7 +197,8 @@ class MemoryFuse:
 
     HANDLERS = {LOOKUP: lookup, GETATTR: getattr, SETATTR: setattr, MKDIR: mkdir_of,
                 UNLINK: unlink, RMDIR: unlink, OPEN: open, READ: read, WRITE: write,
-                OPENDIR: open, READDIR: readdir, CREATE: create, RENAME2: rename}
+                OPENDIR: open, READDIR: readdir, CREATE: create, RENAME: rename,
+                RENAME2: rename_with_flags}
 
 
 def text_of(body):
