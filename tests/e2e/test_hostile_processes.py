@@ -286,7 +286,7 @@ until("the process", lambda: daemon.process_of(5000))
 answer = json.loads(frames.call(tcp_port(daemon), frames.existing_trace_request(
     log_file, pids="5000")))
 assert answer["activityProfilersTriggered"] == [5000], answer
-daemon.process.send_signal(signal.SIGSTOP)  # it learns of the end only after the next has begun
+daemon.pause()  # it learns of the end only after the next has begun
 os.kill(first, signal.SIGKILL)
 os.waitpid(first, 0)
 second = child_with_pid(5000, poll_once(shared))

@@ -82,10 +82,12 @@ def test_quota_is_told_apart_from_a_full_disk(kineto_job, main_daemon, home, err
 
 
 @pytest.mark.parametrize("error", [errno.EDQUOT, errno.ENOSPC])
-def test_pytorch_itself_runs_out_of_room(job, main_daemon, hall, home, error):
-    """It takes a write that failed for one that came about: only the check knows."""
+@pytest.mark.parametrize("every", [1, None])
+def test_pytorch_itself_runs_out_of_room(job, main_daemon, hall, home, error, every):
+    """Nothing tells, but that it is idle again without a file; between two slow polls not even
+    that it was busy."""
     own = home(20_000, error)
-    training = job(socket_dir=hall, uid=ALICE).wait_ready()
+    training = job(socket_dir=hall, uid=ALICE, every=every).wait_ready()
     main_daemon.wait_for(training.pid, state="idle")
     answer = trace_to(main_daemon, training, os.path.join(own.place, "t.json"))
     assert answer.code == 4, answer

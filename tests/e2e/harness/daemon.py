@@ -152,6 +152,11 @@ class Daemon:
             bad = _BAD_LOG.search(self.log())
             assert not bad, f"the daemon's log has {bad.group(0)!r}:\n{self.log()}"
 
+    def pause(self):
+        """SIGSTOP, and back when each of its threads stands still."""
+        self.process.send_signal(signal.SIGSTOP)
+        until("the daemon to stand still", lambda: _states(self.pid) == {"T"})
+
     def kill(self):
         self.process.kill()
         self.process.wait()
@@ -216,6 +221,15 @@ class Daemon:
 
     def feature(self, start):
         return [f for f in self.status()["features"] if f["name"].startswith(start)]
+
+
+def _states(pid):
+    """Of its threads, as ps shows them."""
+    states = set()
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/stat") as file:
+            states.add(file.read().rpartition(")")[2].split()[0])
+    return states
 
 
 def tcp_port(daemon):
