@@ -53,8 +53,6 @@ class RawServer {
   int connections = 0;
 
  private:
-  static void be_patient(int fd) { be_patient(fd); }
-
   void serve() {
     UniqueFd peer;
     for (const std::string& answer : answers_) {
