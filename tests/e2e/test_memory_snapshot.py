@@ -1,4 +1,4 @@
-"""`--profile-memory`: no trace but a pickle, by a thread of its own, at a name of Kineto's choice."""
+"""`--profile-memory`: no trace but a pickle, by a thread of its own, under a name of Kineto's."""
 
 import os
 import pickle
