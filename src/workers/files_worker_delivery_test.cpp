@@ -335,23 +335,31 @@ TEST_F(FilesWorkerDeliveryTest, OtherTracesAreAnnouncedMeanwhile) {
   ASSERT_TRUE(prepare(second.pid(), in_traces("second.json"))->usable);
   worker_->watch(second.pid(), "77", FilesWorker::Expect::trace);
   have_written_much(kMuch);
-  std::vector<What> of_second;
+  bool answered = false;
   bool written = false;
+  bool announced = false;
   on_event_ = [&](const FileEvent& event) {
-    if (event.pid == second.pid()) of_second.push_back(event.what);
-    if (event.what == What::renamed) fs::resize_file(in_traces("t.json"), 5);
+    EXPECT_TRUE(answered || event.what != What::written) << "its turn comes";
+    if (event.what == What::renamed) {
+      EXPECT_FALSE(std::exchange(announced, true) || answered);
+      EXPECT_EQ(event.pid, second.pid());
+      fs::resize_file(in_traces("t.json"), 5);
+    }
     if (event.what != What::progress || std::exchange(written, true)) return;
     EXPECT_EQ(event.pid, pid());
     write_trace("second.json", kTrace);
   };
   DeliveryOrder order;
   order.gzip = true;
-  const auto delivered = deliver(order);
+  const auto delivered = ask<DeliveredFile>([&](auto done) {
+    worker_->deliver(pid(), order, [&, done](Result<DeliveredFile> file) {
+      answered = true;
+      done(std::move(file));
+    });
+  });
   ASSERT_FALSE(delivered.has_value());
   EXPECT_THAT(delivered.error().message, HasSubstr("was changed while it was copied"));
-  EXPECT_TRUE(written);
-  EXPECT_THAT(of_second, Contains(What::renamed));
-  EXPECT_THAT(of_second, ::testing::Not(Contains(What::written)));  // its turn comes
+  EXPECT_TRUE(written && announced);
   for (FileEvent event = next_event();; event = next_event()) {
     if (HasFailure() || event.what == What::written) break;
   }
