@@ -20,5 +20,5 @@ function(dynolog_unit_tests folder)
     GTest::gtest_main)
   dynolog_precompile(${folder}_test test)
   gtest_discover_tests(${folder}_test TEST_PREFIX "${folder}." DISCOVERY_MODE PRE_TEST
-    PROPERTIES TIMEOUT 120)
+    PROPERTIES TIMEOUT 600)
 endfunction()

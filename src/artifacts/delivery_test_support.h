@@ -7,7 +7,9 @@
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,6 +117,7 @@ inline std::string in_child(const std::function<std::string()>& say) {
   std::array<int, 2> pipe{};
   EXPECT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
   const pid_t pid = ::fork();
+  EXPECT_GE(pid, 0);
   if (pid == 0) {
     const bool written = write_all(pipe[1], say()).has_value();
     ::_exit(written && !::testing::Test::HasFailure() ? 0 : 1);
@@ -135,6 +138,28 @@ inline void become(Uid uid) {
   EXPECT_TRUE(::setgroups(0, nullptr) == 0 && ::setresgid(id, id, id) == 0 &&
               ::setresuid(id, id, id) == 0);
 }
+
+// Another process of the owner's that does one thing over and over as long as this lives.
+class Attacker {
+ public:
+  explicit Attacker(const std::function<void()>& what) : pid_(::fork()) {
+    EXPECT_GE(pid_, 0);
+    if (pid_ != 0) return;
+    become(kOwner);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // after the change of user, which clears it
+    while (true) what();
+  }
+  Attacker(const Attacker&) = delete;
+  Attacker& operator=(const Attacker&) = delete;
+  ~Attacker() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+ private:
+  pid_t pid_;
+};
 
 inline std::string as_owner(const std::function<std::string()>& say) {
   return in_child([&] {

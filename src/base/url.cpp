@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/number.h"
 
 namespace dynolog {
@@ -11,8 +12,7 @@ namespace {
 constexpr std::size_t kMaxHost = 253;
 
 bool is_host_letter(char letter) {
-  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-         (letter >= '0' && letter <= '9') || letter == '-' || letter == '.' || letter == '_';
+  return is_alnum(letter) || letter == '-' || letter == '.' || letter == '_';
 }
 
 // Hexadecimal digits, colons, a dotted end, a zone: what may stand between brackets.

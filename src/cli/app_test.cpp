@@ -63,7 +63,7 @@ TEST_F(DynoTest, OwnDaemonComesBeforeTheSystems) {
   EXPECT_EQ(dyno({"version"}, 0), 0);  // root asks the system's and no other
   EXPECT_THAT(out(), HasSubstr("8.8"));
   if (::chown(own.c_str(), kUid, static_cast<gid_t>(-1)) != 0) {
-    GTEST_SKIP() << "giving a directory to another user needs root";
+    GTEST_SKIP() << "only root can give a directory to another user";
   }
   EXPECT_EQ(dyno({"version", "--verbose"}), 0);
   EXPECT_THAT(out(), HasSubstr("9.9"));

@@ -5,14 +5,14 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "cli/shell_text.h"
 
 namespace dynolog {
 
 std::string shell_word(std::string_view text) {
   const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           std::string_view("/._-+:@%,").find(c) != std::string_view::npos;
+    return is_alnum(c) || std::string_view("/._-+:@%,").contains(c);
   });
   return plain ? std::string(text) : shell_quoted(text, Shell::posix);
 }

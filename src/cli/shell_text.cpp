@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace dynolog {
@@ -42,9 +43,7 @@ std::string shell_export(std::string_view name, std::string_view value, Shell sh
       break;
   }
   // A plain word is left plain, as people write it.
-  const bool plain = !value.empty() && std::ranges::all_of(value, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  });
+  const bool plain = !value.empty() && std::ranges::all_of(value, is_alnum);
   return fmt::format("export {}={}\n", name, plain ? std::string(value) : quoted);
 }
 

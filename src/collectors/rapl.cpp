@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/number.h"
 #include "kernel/sysfs.h"
 
@@ -30,11 +32,7 @@ ZoneName zone_name(std::string_view text, std::map<std::string, int>& uses) {
   } else {
     zone.index = std::to_string(uses[zone.name]++);
   }
-  const auto is_sound = [](char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-           (letter >= '0' && letter <= '9');
-  };
-  std::ranges::replace_if(zone.name, [&](char letter) { return !is_sound(letter); }, '_');
+  std::ranges::replace_if(zone.name, std::not_fn(is_alnum), '_');
   return zone;
 }
 

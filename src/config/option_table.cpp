@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/cpu_set.h"
 #include "base/name_pattern.h"
 #include "base/number.h"
@@ -211,22 +212,15 @@ Status keep_compression(bool& target, const Values& values) {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-char folded_header(char letter) {
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-
 // A token of HTTP, and a value that ends no line. Not what frames the request itself.
 bool is_header(const std::string& name, const std::string& value) {
   static constexpr std::string_view kTokenMarks = "!#$%&'*+-.^_`|~";
   constexpr std::array<std::string_view, 6> kOurs{"content-length", "content-type",
                                                   "connection",     "content-encoding",
                                                   "host",           "transfer-encoding"};
-  std::string lower;
-  for (const char letter : name) lower += folded_header(letter);
-  if (std::ranges::find(kOurs, lower) != kOurs.end()) return false;
+  if (std::ranges::find(kOurs, lower(name)) != kOurs.end()) return false;
   const auto is_token = [](char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-           (letter >= '0' && letter <= '9') || kTokenMarks.contains(letter);
+    return is_alnum(letter) || kTokenMarks.contains(letter);
   };
   return !name.empty() && std::ranges::all_of(name, is_token) && is_clean(value);
 }
@@ -952,10 +946,7 @@ consteval bool names_are_unique() {
 }
 static_assert(names_are_unique());
 
-char folded(char letter) {
-  if (letter == '-') return '_';
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
+char folded(char letter) { return letter == '-' ? '_' : to_lower(letter); }
 
 bool same_name(std::string_view name, std::string_view spelling) {
   return std::ranges::equal(name, spelling, {}, folded, folded);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/number.h"
 #include "base/text.h"
 
@@ -28,14 +29,11 @@ Status check_text(std::string_view text, std::size_t max_bytes) {
 }  // namespace
 
 std::optional<bool> parse_bool(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  });
+  const std::string word = lower(text);
   constexpr std::array kYes{"true", "t", "yes", "y", "1"};
   constexpr std::array kNo{"false", "f", "no", "n", "0"};
-  if (std::ranges::find(kYes, lower) != kYes.end()) return true;
-  if (std::ranges::find(kNo, lower) != kNo.end()) return false;
+  if (std::ranges::find(kYes, word) != kYes.end()) return true;
+  if (std::ranges::find(kNo, word) != kNo.end()) return false;
   return std::nullopt;
 }
 

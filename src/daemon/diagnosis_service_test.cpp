@@ -10,6 +10,7 @@
 
 #include "testing/capturing_log.h"
 #include "testing/fake_clock.h"
+#include "testing/patience.h"
 
 namespace dynolog {
 namespace {
@@ -25,10 +26,6 @@ class NoTorch final : public TorchFactsReader {
 class DiagnosisServiceTest : public ::testing::Test {
  protected:
   DiagnosisServiceTest() {
-    guard_ = loop_.after(std::chrono::seconds(60), [this] {
-      ADD_FAILURE() << "nothing happened for a minute";
-      loop_.stop();
-    });
     call_in(10, 1000);
     call_in(11, 1001);
     service_.emplace(DaemonDiagnosis::World{
@@ -94,7 +91,7 @@ class DiagnosisServiceTest : public ::testing::Test {
   ProcessTable table_;
   std::optional<DaemonDiagnosis> service_;
   std::vector<std::optional<Result<rpc::DiagnoseReply>>> answers_;
-  Timer guard_;
+  LoopGuard guard_{loop_};
 };
 
 TEST_F(DiagnosisServiceTest, WhatIsKnownIsToldWhereNobodyCanLook) {

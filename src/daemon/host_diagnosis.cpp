@@ -76,6 +76,12 @@ Verdict rpc_socket(const rpc::FeatureState& feature) {
 }
 
 Verdict other_feature(const rpc::FeatureState& feature) {
+  if (feature.state == "off" && feature.reason.starts_with("by --")) {
+    return {
+        "feature", Level::note, fmt::format("{} is off: {}", feature.name, feature.reason),
+        "it was switched off; what it is for does not work",
+        fmt::format("where it is wanted, start the daemon without {}", feature.reason.substr(3))};
+  }
   return {"feature", feature.state == "off" ? Level::note : Level::warning,
           fmt::format("{} is {}: {}", feature.name, feature.state, feature.reason),
           "what it is for does not work; all else does",

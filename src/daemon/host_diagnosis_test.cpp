@@ -101,6 +101,8 @@ std::vector<Case> daemon_cases() {
        "realtime", Level::warning, "CAP_SYS_NICE"},
       {"no_trace_store", [](F& f) { set_feature(f, "trace-store", "degraded", "disk full"); },
        "feature", Level::warning, "trace-store is degraded: disk full"},
+      {"switched_off", [](F& f) { set_feature(f, "history", "off", "by --nouse_history"); },
+       "feature", Level::note, "start the daemon without --nouse_history"},
       {"short_queue", [](F& f) { f.may_raise_queue_length = false; }, "queue", Level::note,
        "max_dgram_qlen=512"},
       {"no_ptrace", [](F& f) { *f.capabilities &= ~(1ULL << 19U); }, "capability", Level::warning,

@@ -43,18 +43,6 @@ std::string_view rank_source_name(RankSource source) {
   return "";
 }
 
-std::string_view state_name(ProcessState state) {
-  switch (state) {
-    case ProcessState::idle:
-      return "idle";
-    case ProcessState::busy:
-      return "busy";
-    case ProcessState::stalled:
-      return "stalled";
-  }
-  return "";
-}
-
 // A directory stays, so who it is for has to be sure, and one user must not get thousands.
 Status may_have_directory(const Caller& caller) {
   if (caller.via != "unix") {
@@ -243,7 +231,7 @@ rpc::ProcessRow ProcessRegistry::row(const ProcessEntry& entry, const Part& part
   if (entry.poll_period) row.poll_period_s = seconds(*entry.poll_period);
   row.endpoint = entry.endpoint;
   const auto tracing = world_.trace_state(entry.key.pid);
-  row.state = tracing ? to_string(*tracing) : state_name(state_of(entry, now));
+  row.state = tracing ? to_string(*tracing) : to_string(state_of(entry, now));
   row.at_risk = at_risk(entry).value_or("");
   row.role = to_string(part.role);
   if (entry.torch) row.torch_version = entry.torch->version;

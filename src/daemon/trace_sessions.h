@@ -175,6 +175,13 @@ class TraceSessions final : public rpc::TraceService {
   // Looking: trace_sessions.cpp
   [[nodiscard]] Live* find(const SessionId& id);
   [[nodiscard]] Live* find_for(const Caller& caller, const SessionId& id, Error& error);
+  struct OneTrace {
+    Live& live;
+    Pid pid;
+    ProcessTrace& trace;
+  };
+  [[nodiscard]] Result<OneTrace> find_trace(const Caller& caller, const std::string& session,
+                                            std::int64_t pid);
   [[nodiscard]] std::vector<std::string> notes_of(const Live& live,
                                                   const ProcessTrace& trace) const;
   [[nodiscard]] bool is_removed(const Live& live, const ProcessTrace& trace) const;

@@ -28,6 +28,10 @@ void TraceSessions::bring(Live& live, ProcessTrace& trace) {
     return;
   }
   FilesWorker* const worker = live.worker_of(trace.key().pid);
+  // PyTorch leaves the empty temporary of the trace that it would have made beside a snapshot.
+  if (worker != nullptr && trace.request().memory_snapshot) {
+    worker->discard(trace.key().pid, [](const Result<bool>&) {});
+  }
   if (worker == nullptr) {
     settle(live, trace, fail(ErrorKind::unavailable, "its files worker ended"));
   } else if (place.target.empty()) {

@@ -68,41 +68,50 @@ rpc::Done<Reply> answered_in_any_case(EventLoop& loop, rpc::Done<Reply> done) {
 
 }  // namespace
 
+Result<TraceSessions::OneTrace> TraceSessions::find_trace(const Caller& caller,
+                                                          const std::string& session,
+                                                          std::int64_t pid) {
+  Error error;
+  Live* const live = find_for(caller, SessionId{session}, error);
+  if (live == nullptr) return std::unexpected(std::move(error));
+  const Pid wanted{static_cast<std::int32_t>(pid)};
+  const auto trace = live->session.traces.find(wanted);
+  if (trace == live->session.traces.end() || wanted.value != pid) {
+    return fail(ErrorKind::not_found,
+                fmt::format("session {} has no trace of process {}", session, pid));
+  }
+  return OneTrace{*live, wanted, trace->second};
+}
+
 void TraceSessions::fetch(const Caller& caller, rpc::FetchRequest request,
                           rpc::Done<rpc::FetchReply> done) {
-  Error error;
-  Live* const live = find_for(caller, SessionId{request.session}, error);
-  if (live == nullptr) return done(std::unexpected(std::move(error)));
-  const Pid pid{static_cast<std::int32_t>(request.pid)};
-  const auto trace = live->session.traces.find(pid);
-  if (trace == live->session.traces.end() || pid.value != request.pid) {
-    return done(fail(ErrorKind::not_found, fmt::format("session {} has no trace of process {}",
-                                                       request.session, request.pid)));
-  }
-  if (world_.store != nullptr && world_.store->holds(live->session.id, pid)) {
-    auto piece = world_.store->read(live->session.id, pid, request.offset);
+  auto found = find_trace(caller, request.session, request.pid);
+  if (!found) return done(std::unexpected(std::move(found.error())));
+  auto& [live, pid, trace] = *found;
+  if (world_.store != nullptr && world_.store->holds(live.session.id, pid)) {
+    auto piece = world_.store->read(live.session.id, pid, request.offset);
     if (!piece) return done(std::unexpected(std::move(piece.error())));
-    if (!std::exchange(live->bringing[pid].fetched, true)) {
-      audit_fetch(caller, *live, pid, "fetched", "");
+    if (!std::exchange(live.bringing[pid].fetched, true)) {
+      audit_fetch(caller, live, pid, "fetched", "");
     }
     auto reply = reply_of(std::move(*piece));
-    if (reply.last) reply.side_car = world_.store->side_car(live->session.id, pid);
+    if (reply.last) reply.side_car = world_.store->side_car(live.session.id, pid);
     return done(std::move(reply));
   }
-  Bringing& bringing = live->bringing[pid];
-  FilesWorker* const worker = live->worker_of(pid);
+  Bringing& bringing = live.bringing[pid];
+  FilesWorker* const worker = live.worker_of(pid);
   if (!bringing.fetchable || worker == nullptr) {
-    return done(not_fetchable(trace->second));
+    return done(not_fetchable(trace));
   }
   if (std::exchange(bringing.reading, true)) {
     return done(fail(ErrorKind::exhausted,
                      "another piece of this file is being read: ask for one after the other"));
   }
-  if (!std::exchange(bringing.fetched, true)) audit_fetch(caller, *live, pid, "fetched", "");
+  if (!std::exchange(bringing.fetched, true)) audit_fetch(caller, live, pid, "fetched", "");
   bringing.last_fetch = world_.clock.monotonic();
   worker->read_chunk(
       pid, request.offset,
-      awaited<Result<FileChunk>>(*live, pid,
+      awaited<Result<FileChunk>>(live, pid,
                                  [this, done = answered_in_any_case(world_.loop, std::move(done))](
                                      Live& mine, ProcessTrace& its, Result<FileChunk> piece) {
                                    Bringing& its_bringing = mine.bringing[its.key().pid];
@@ -119,35 +128,29 @@ void TraceSessions::fetch(const Caller& caller, rpc::FetchRequest request,
 
 void TraceSessions::release(const Caller& caller, rpc::ReleaseRequest request,
                             rpc::Done<rpc::ReleaseReply> done) {
-  Error error;
-  Live* const live = find_for(caller, SessionId{request.session}, error);
-  if (live == nullptr) return done(std::unexpected(std::move(error)));
-  const Pid pid{static_cast<std::int32_t>(request.pid)};
-  const auto trace = live->session.traces.find(pid);
-  if (trace == live->session.traces.end() || pid.value != request.pid) {
-    return done(fail(ErrorKind::not_found, fmt::format("session {} has no trace of process {}",
-                                                       request.session, request.pid)));
-  }
+  auto found = find_trace(caller, request.session, request.pid);
+  if (!found) return done(std::unexpected(std::move(found.error())));
+  auto& [live, pid, trace] = *found;
   TraceDelivery delivery{.location = TraceDelivery::Location::caller,
                          .path = clean_text(request.file, kMaxShownPath),
                          .file_id = "",
                          .notes = {}};
-  if (world_.store != nullptr && world_.store->holds(live->session.id, pid)) {
-    world_.store->remove(live->session.id, pid);
-    audit_fetch(caller, *live, pid, "released", delivery.path);
-    settle(*live, trace->second, std::move(delivery));
+  if (world_.store != nullptr && world_.store->holds(live.session.id, pid)) {
+    world_.store->remove(live.session.id, pid);
+    audit_fetch(caller, live, pid, "released", delivery.path);
+    settle(live, trace, std::move(delivery));
     return done(rpc::ReleaseReply{.removed = true});
   }
-  FilesWorker* const worker = live->worker_of(pid);
-  if (!live->bringing[pid].fetchable || worker == nullptr) {
-    if (trace->second.delivery()) return done(rpc::ReleaseReply{.removed = false});
-    return done(not_fetchable(trace->second));
+  FilesWorker* const worker = live.worker_of(pid);
+  if (!live.bringing[pid].fetchable || worker == nullptr) {
+    if (trace.delivery()) return done(rpc::ReleaseReply{.removed = false});
+    return done(not_fetchable(trace));
   }
-  audit_fetch(caller, *live, pid, "released", delivery.path);
-  live->bringing[pid].fetchable = false;
-  live->bringing[pid].intake.reset();
-  live->bringing[pid].patience.cancel();
-  worker->release(pid, awaited<Status>(*live, pid,
+  audit_fetch(caller, live, pid, "released", delivery.path);
+  live.bringing[pid].fetchable = false;
+  live.bringing[pid].intake.reset();
+  live.bringing[pid].patience.cancel();
+  worker->release(pid, awaited<Status>(live, pid,
                                        [this, delivery = std::move(delivery),
                                         done = answered_in_any_case(world_.loop, std::move(done))](
                                            Live& mine, ProcessTrace& its, Status removed) mutable {

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <set>
 
+#include "base/ascii.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "daemon/own_directory.h"
@@ -32,9 +33,7 @@ constexpr unsigned long kLeastFree = 20;  // a twentieth
 constexpr std::uint64_t kSample = 16ULL << 20U;
 
 bool is_session_id(std::string_view name) {
-  return name.size() == 16 && std::ranges::all_of(name, [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
+  return name.size() == 16 && std::ranges::all_of(name, is_lower_hex);
 }
 
 // Without "." and "..".

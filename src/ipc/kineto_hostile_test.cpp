@@ -203,7 +203,7 @@ struct LingeringConnection {
     sender.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     ::connect(sender.get(), generic, length);
     peer.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    const linger wait{.l_onoff = 1, .l_linger = 60};
+    const linger wait{.l_onoff = 1, .l_linger = 10 * static_cast<int>(kPatience.count())};
     ::setsockopt(sender.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof wait);
     // A closing socket that is non-blocking does not linger.
     const std::string bulk(1U << 20U, 'x');
@@ -229,10 +229,7 @@ TEST_F(KinetoHostileTest, OlderKernelsWayDropsMessagesWithDescriptorsAndStopsNot
     // The last reference now lies in the message: it is not this thread that will wait.
     lingering.sender.reset();
   }
-  const auto before = std::chrono::steady_clock::now();
-  expect_served();
-  // It lingers for 60 s; the deadline of these tests is half of that.
-  EXPECT_LT(std::chrono::steady_clock::now() - before, kPatience);
+  expect_served();  // it lingers for longer than anything is waited for here
   EXPECT_EQ(thread_->counters().with_descriptors, 1U);
 }
 

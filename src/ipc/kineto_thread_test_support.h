@@ -27,11 +27,9 @@
 #include "ipc/kineto_thread.h"
 #include "testing/capturing_log.h"
 #include "testing/kineto_client.h"
+#include "testing/patience.h"
 
 namespace dynolog {
-
-// Long enough for a loaded machine; a test that waits this long has failed.
-inline constexpr std::chrono::seconds kPatience{30};
 
 // The real clock, with a wall clock that can be put ahead: then every message looks late. Monotonic
 // time can be made to pass, so that limits per second do not hold a test up.

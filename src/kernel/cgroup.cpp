@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/ascii.h"
 #include "base/number.h"
 #include "kernel/scan.h"
 
@@ -16,10 +17,6 @@ namespace dynolog {
 namespace {
 
 constexpr std::size_t kMaxDepth = 12;
-
-bool all_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
 
 // The last segments of a path, the last one first.
 struct Segments {

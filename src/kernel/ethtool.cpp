@@ -13,6 +13,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/ascii.h"
 #include "base/unique_fd.h"
 
 namespace dynolog {
@@ -98,11 +99,6 @@ class KernelEthtool final : public Ethtool {
   std::vector<std::byte> buffer_;
 };
 
-bool is_letter_or_digit(char letter) {
-  return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
-         (letter >= 'A' && letter <= 'Z');
-}
-
 // The whole words "rx" and "tx" between underscores, spelled out. Not of two in a row, as in
 // node_exporter, whose expression takes the underscore between them once.
 std::string spelled_out(std::string_view name) {
@@ -137,7 +133,7 @@ std::string ethtool_metric_name(std::string_view statistic) {
   bool replacing = false;
   for (const char letter : statistic) {
     if (letter == '_' && replacing) continue;
-    if (is_letter_or_digit(letter) || letter == '_') {
+    if (is_alnum(letter) || letter == '_') {
       replacing = false;
       name += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
       continue;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/number.h"
 
 namespace dynolog {
@@ -14,13 +15,7 @@ constexpr std::array<std::string_view, 11> kTypes = {
 // Of the chip, so without a number. (Every device has a directory "power".)
 constexpr std::array<std::string_view, 3> kOfChip = {"vrm", "beep_enable", "update_interval"};
 
-bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
-
-char clean(char letter) {
-  if (letter >= 'A' && letter <= 'Z') return static_cast<char>(letter - 'A' + 'a');
-  const bool sound = (letter >= 'a' && letter <= 'z') || is_digit(letter) || letter == ':';
-  return sound ? letter : '_';
-}
+char clean(char letter) { return is_alnum(letter) || letter == ':' ? to_lower(letter) : '_'; }
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ascii.h"
 #include "kernel/scan.h"
 
 namespace dynolog {
@@ -19,9 +20,7 @@ namespace dynolog {
 struct InterruptLine {
   std::string_view type;
   std::string_view rest;  // numbers, then words: take_count() for each CPU, then describe()
-  [[nodiscard]] bool is_numbered() const {
-    return !type.empty() && type.front() >= '0' && type.front() <= '9';
-  }
+  [[nodiscard]] bool is_numbered() const { return !type.empty() && is_digit(type.front()); }
 };
 [[nodiscard]] bool take_interrupt_line(std::string_view& text, InterruptLine& line);
 

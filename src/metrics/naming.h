@@ -21,6 +21,9 @@ namespace dynolog {
   return false;
 }
 
+// "" for a label that the series does not have.
+[[nodiscard]] std::string_view label_value(const Series& series, std::string_view key);
+
 // The pattern with each "{key}" replaced by the series' value.
 [[nodiscard]] std::string expand_name(std::string_view pattern, const Series& series);
 

@@ -13,13 +13,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/ascii.h"
+
 namespace dynolog {
 namespace {
 
-bool is_name_start(char c, bool colon) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (colon && c == ':');
-}
-bool is_name_part(char c, bool colon) { return is_name_start(c, colon) || (c >= '0' && c <= '9'); }
+bool is_name_start(char c, bool colon) { return is_alpha(c) || c == '_' || (colon && c == ':'); }
+bool is_name_part(char c, bool colon) { return is_name_start(c, colon) || is_digit(c); }
 
 bool is_space(char c) { return c == ' ' || c == '\t'; }
 
@@ -45,14 +45,6 @@ std::string_view take_token(std::string_view& rest) {
   return token;
 }
 
-std::string lower(std::string_view text) {
-  std::string made(text);
-  std::ranges::transform(made, made.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return made;
-}
-
 std::optional<double> number_of(std::string_view text) {
   std::string_view digits = text;
   const bool negative = digits.starts_with('-');
@@ -63,9 +55,7 @@ std::optional<double> number_of(std::string_view text) {
     return negative ? -std::numeric_limits<double>::infinity()
                     : std::numeric_limits<double>::infinity();
   }
-  if (digits.empty() || !((digits[0] >= '0' && digits[0] <= '9') || digits[0] == '.')) {
-    return std::nullopt;
-  }
+  if (digits.empty() || !(is_digit(digits[0]) || digits[0] == '.')) return std::nullopt;
   double value = 0;
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, value);

@@ -9,22 +9,15 @@
 #include <optional>
 
 #include "base/unique_fd.h"
+#include "testing/patience.h"
 
 namespace dynolog {
 namespace {
 
-using std::chrono_literals::operator""s;
 using testing::HasSubstr;
 
 class ChildProcessTest : public testing::Test {
  protected:
-  ChildProcessTest() {
-    guard_ = loop_.after(60s, [this] {
-      ADD_FAILURE() << "nothing happened for a minute";
-      loop_.stop();
-    });
-  }
-
   std::unique_ptr<ChildProcess> start(const std::string& behaviour, int nice = 0) {
     auto child = ChildProcess::start(
         loop_, *log_, {.executable = DYNOLOG_TEST_CHILD, .arguments = {behaviour}, .nice = nice},
@@ -50,7 +43,7 @@ class ChildProcessTest : public testing::Test {
   std::vector<std::string> frames_;
   std::size_t frames_wanted_ = SIZE_MAX;
   std::optional<ChildProcess::Exit> exit_;
-  Timer guard_;
+  LoopGuard guard_{loop_};
 };
 
 TEST_F(ChildProcessTest, CarriesFramesOfEverySizeBothWays) {

@@ -12,11 +12,11 @@
 
 #include "base/file.h"
 #include "net/host_resolver.h"
+#include "testing/patience.h"
 
 namespace dynolog {
 namespace {
 
-using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""ms;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -25,10 +25,6 @@ using testing::StartsWith;
 class ConnectorTest : public testing::Test {
  protected:
   ConnectorTest() {
-    guard_ = loop_.after(60s, [this] {
-      ADD_FAILURE() << "nothing happened for a minute";
-      loop_.stop();
-    });
     listening_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -41,7 +37,7 @@ class ConnectorTest : public testing::Test {
   }
 
   Result<UniqueFd> connect(const Destination& to, const std::string& executable,
-                           std::chrono::milliseconds patience = 30s) {
+                           std::chrono::milliseconds patience = kPatience) {
     const auto connector = Connector::make(loop_, *log_, executable);
     std::optional<Result<UniqueFd>> outcome;
     connector->connect(to, patience, [&](Result<UniqueFd> result) {
@@ -58,7 +54,7 @@ class ConnectorTest : public testing::Test {
   std::unique_ptr<Log> log_ = make_silent_log();
   UniqueFd listening_;
   int port_ = 0;
-  Timer guard_;
+  LoopGuard guard_{loop_};
 };
 
 TEST_F(ConnectorTest, TriesTheAddressesOfAName) {
@@ -132,7 +128,7 @@ TEST_F(ConnectorTest, WhatDoesNotAnswerIsGivenUp) {
 
 TEST_F(ConnectorTest, NobodyIsCalledBackAfterItsEnd) {
   auto connector = Connector::make(loop_, *log_, "");
-  connector->connect({.host = "127.0.0.1", .port = port_}, 30s,
+  connector->connect({.host = "127.0.0.1", .port = port_}, kPatience,
                      [](const Result<UniqueFd>&) { FAIL() << "called back"; });
   connector.reset();
   loop_.post([this] { loop_.stop(); });

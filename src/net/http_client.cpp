@@ -20,6 +20,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "base/text.h"
+#include "net/tls_context.h"
 
 namespace dynolog {
 namespace {
@@ -105,31 +106,17 @@ class TlsStream final : public Stream {
   asio::ssl::stream<tcp::socket> stream_;
 };
 
-std::unexpected<Error> file_error(const std::string& file, const error_code& error) {
-  return fail(ErrorKind::invalid, fmt::format("{}: {}", file, error.message()));
-}
-
 Result<std::shared_ptr<asio::ssl::context>> load_tls(const HttpClientOptions& options) {
-  auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
-  error_code error;
-  context->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
-                           asio::ssl::context::no_tlsv1_1 | asio::ssl::context::no_compression,
-                       error);
-  context->set_password_callback(
-      [](std::size_t, asio::ssl::context::password_purpose) { return std::string(); }, error);
-  context->set_verify_mode(asio::ssl::verify_peer, error);
-  if (options.tls_ca.empty()) {
-    context->set_default_verify_paths(error);
-    if (error) return file_error("the system's CA certificates", error);
-  } else {
-    context->load_verify_file(options.tls_ca, error);
-    if (error) return file_error(options.tls_ca, error);
+  auto context = make_tls_context(TlsSide::client);
+  error_code ignored;
+  context->set_verify_mode(asio::ssl::verify_peer, ignored);
+  if (auto trusted = trust_authorities(*context, options.tls_ca); !trusted) {
+    return std::unexpected(std::move(trusted.error()));
   }
   if (options.tls_certificate.empty()) return context;
-  context->use_certificate_chain_file(options.tls_certificate, error);
-  if (error) return file_error(options.tls_certificate, error);
-  context->use_private_key_file(options.tls_key, asio::ssl::context::pem, error);
-  if (error) return file_error(options.tls_key, error);
+  if (auto used = use_certificate(*context, options.tls_certificate, options.tls_key); !used) {
+    return std::unexpected(std::move(used.error()));
+  }
   return context;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/number.h"
 #include "base/unique_fd.h"
+#include "testing/patience.h"
 
 namespace dynolog {
 namespace {
@@ -52,11 +53,6 @@ class RawServer {
   int connections = 0;
 
  private:
-  static void be_patient(int fd) {
-    const timeval patience{.tv_sec = 30, .tv_usec = 0};  // of a test that hangs
-    ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  }
-
   void serve() {
     UniqueFd peer;
     for (const std::string& answer : answers_) {
@@ -103,13 +99,6 @@ class RawServer {
 
 class HttpClientTest : public testing::Test {
  protected:
-  HttpClientTest() {
-    guard_ = loop_.after(60s, [this] {
-      ADD_FAILURE() << "nothing happened for a minute";
-      loop_.stop();
-    });
-  }
-
   void use(int port, bool tls = false) {
     auto client = HttpClient::make(
         loop_, *log_, {.to = {.host = "127.0.0.1", .port = port}, .executable = "", .tls = tls});
@@ -117,7 +106,7 @@ class HttpClientTest : public testing::Test {
     client_ = std::move(*client);
   }
 
-  Result<HttpReply> post(const std::string& body, std::chrono::milliseconds patience = 30s) {
+  Result<HttpReply> post(const std::string& body, std::chrono::milliseconds patience = kPatience) {
     std::optional<Result<HttpReply>> outcome;
     client_->post({.target = "/v1/metrics",
                    .fields = {{"X-Key", "secret"}},
@@ -135,7 +124,7 @@ class HttpClientTest : public testing::Test {
   EventLoop loop_;
   std::unique_ptr<Log> log_ = make_silent_log();
   std::unique_ptr<HttpClient> client_;
-  Timer guard_;
+  LoopGuard guard_{loop_};
 };
 
 constexpr const char* kOk =
@@ -243,7 +232,7 @@ TEST_F(HttpClientTest, ItsEndGivesUp) {
   RawServer server({});
   use(server.port);
   client_->post({.target = "/", .fields = {}, .body = std::make_shared<const std::string>("a")},
-                30s, [](const Result<HttpReply>&) { FAIL() << "called back"; });
+                kPatience, [](const Result<HttpReply>&) { FAIL() << "called back"; });
   loop_.post([this] {
     client_.reset();
     loop_.stop();

@@ -29,6 +29,7 @@
 #include "net/event_loop.h"
 #include "net/gzip.h"
 #include "net/http_text.h"
+#include "net/tls_context.h"
 
 namespace dynolog {
 namespace {
@@ -110,27 +111,18 @@ class TlsStream final : public Stream {
 
 // --- certificates ---
 
-std::unexpected<Error> tls_error(const std::string& file, const error_code& error) {
-  return fail(ErrorKind::invalid, fmt::format("{}: {}", file, error.message()));
-}
-
 Result<std::shared_ptr<asio::ssl::context>> load_tls(const HttpServerOptions& options) {
-  auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
-  error_code error;
-  context->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
-                           asio::ssl::context::no_tlsv1_1 | asio::ssl::context::no_compression,
-                       error);
-  // A key with a passphrase is an error, not a question on the terminal.
-  context->set_password_callback(
-      [](std::size_t, asio::ssl::context::password_purpose) { return std::string(); }, error);
-  context->use_certificate_chain_file(options.tls_certificate, error);
-  if (error) return tls_error(options.tls_certificate, error);
-  context->use_private_key_file(options.tls_key, asio::ssl::context::pem, error);
-  if (error) return tls_error(options.tls_key, error);
+  auto context = make_tls_context(TlsSide::server);
+  if (auto used = use_certificate(*context, options.tls_certificate, options.tls_key); !used) {
+    return std::unexpected(std::move(used.error()));
+  }
   if (options.tls_client_ca.empty()) return context;
-  context->load_verify_file(options.tls_client_ca, error);
-  if (error) return tls_error(options.tls_client_ca, error);
-  context->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, error);
+  if (auto trusted = trust_authorities(*context, options.tls_client_ca); !trusted) {
+    return std::unexpected(std::move(trusted.error()));
+  }
+  error_code ignored;
+  context->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert,
+                           ignored);
   return context;
 }
 

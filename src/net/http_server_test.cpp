@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "testing/patience.h"
 
 namespace dynolog {
 namespace {
@@ -40,8 +41,7 @@ class HttpServerTest : public testing::Test {
 
   [[nodiscard]] UniqueFd connected() const {
     UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const timeval patience{.tv_sec = 30, .tv_usec = 0};  // of a test that hangs
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    be_patient(socket.get());
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(server_->port()));

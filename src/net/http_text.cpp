@@ -7,9 +7,11 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/ascii.h"
 #include "base/base64.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "base/url.h"
 
 namespace dynolog {
 namespace {
@@ -18,29 +20,11 @@ constexpr std::size_t kMaxValues = 64;
 constexpr std::size_t kMaxValueBytes = 256;
 constexpr std::size_t kMaxRanges = 32;
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  });
-  return result;
-}
-
-std::optional<std::string> percent_decoded(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '+') {
-      result += ' ';
-    } else if (text[i] != '%') {
-      result += text[i];
-    } else {
-      const auto byte = parse_number<std::uint8_t>(text.substr(i + 1, 2), 16);
-      if (!byte || text.size() - i < 3) return std::nullopt;
-      result += static_cast<char>(*byte);
-      i += 2;
-    }
-  }
-  return result;
+// In a form's text a blank may be a plus sign.
+Result<std::string> form_decoded(std::string_view text) {
+  std::string with_blanks(text);
+  std::ranges::replace(with_blanks, '+', ' ');
+  return percent_decoded(with_blanks);
 }
 
 // "q=0.5" of an item's parameters.
@@ -74,8 +58,8 @@ Result<std::vector<std::string>> query_values(std::string_view query, std::strin
   for (const std::string_view pair : split(query, '&')) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos) continue;
-    const auto name = percent_decoded(pair.substr(0, equals));
-    auto value = percent_decoded(pair.substr(equals + 1));
+    const auto name = form_decoded(pair.substr(0, equals));
+    auto value = form_decoded(pair.substr(equals + 1));
     if (!name || !value) {
       return fail(ErrorKind::invalid,
                   "the query has a broken escape: write %25 for a percent sign");

@@ -13,13 +13,10 @@
 #include <filesystem>
 #include <string>
 
+#include "testing/patience.h"
+
 namespace dynolog {
 namespace {
-
-void be_patient(int fd) {
-  const timeval patience{.tv_sec = 30, .tv_usec = 0};  // of a test that hangs
-  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-}
 
 class Receiver {
  public:

@@ -347,18 +347,6 @@ Found no_call_yet(const Subject& subject, const Ground&) {
 
 // --- of processes that have called in ---
 
-std::string_view state_text(ProcessState state) {
-  switch (state) {
-    case ProcessState::idle:
-      return "idle";
-    case ProcessState::busy:
-      return "busy";
-    case ProcessState::stalled:
-      return "stalled";
-  }
-  return "";
-}
-
 std::string period_text(const ProcessEntry& entry) {
   return entry.poll_period ? fmt::format(", every {:.1f} s", seconds(*entry.poll_period)) : "";
 }
@@ -387,7 +375,7 @@ Verdict has_called(const Subject& subject, const Ground& ground) {
   }
   return {"registered", Level::ok,
           fmt::format("registered: {}, last call {} ago{}, {}",
-                      subject.traced ? "being traced" : state_text(state), last, period_text(entry),
+                      subject.traced ? "being traced" : to_string(state), last, period_text(entry),
                       torch_text(subject)),
           "", ""};
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "base/ascii.h"
 #include "base/number.h"
 #include "base/text.h"
 
@@ -13,9 +14,7 @@ namespace dynolog {
 namespace {
 
 bool is_hex(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-  });
+  return !text.empty() && std::ranges::all_of(text, is_lower_hex);
 }
 
 // systemd writes bytes that a unit's name cannot hold as \xHH.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/number.h"
 #include "base/text.h"
 
@@ -26,10 +27,6 @@ std::optional<int> number_of(const Environment& environment, std::string_view na
   const auto number = parse_number<int>(trim(found->second));
   if (!number || *number < 0) return std::nullopt;
   return number;
-}
-
-bool all_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 struct FoundJob {

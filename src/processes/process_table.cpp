@@ -42,6 +42,18 @@ ProcessEntry new_entry(const PollSeen& poll) {
 
 }  // namespace
 
+std::string_view to_string(ProcessState state) {
+  switch (state) {
+    case ProcessState::idle:
+      return "idle";
+    case ProcessState::busy:
+      return "busy";
+    case ProcessState::stalled:
+      return "stalled";
+  }
+  return "";
+}
+
 ProcessTable::PollResult ProcessTable::on_poll(const PollSeen& poll) {
   PollResult result;
   auto found = by_pid_.find(poll.key.pid);

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -17,6 +18,7 @@ namespace dynolog {
 
 // As the client's own words have it: idle when bit 2 of its poll's type is set.
 enum class ProcessState { idle, busy, stalled };
+[[nodiscard]] std::string_view to_string(ProcessState state);
 
 struct ProcessEntry {
   ProcessKey key;

@@ -193,8 +193,10 @@ std::string ProcessTrace::not_begun_sentence() const {
         to_seconds(*evidence_at_ - (*start_ - request_.warmup)),
         request_.asked_start ? "ask for a later start or a shorter warm-up" : "ask again");
   }
-  return "not begun by the process: its own torch.profiler came first, or it took the text for "
-         "wrong; KINETO_LOG_LEVEL=0 in the job's environment makes it say why";
+  // Between two polls it may also have traced, and failed to write.
+  return "not begun by the process, or not written to its end: its own torch.profiler came first, "
+         "it took the text for wrong, or the file found no room (or is over a quota); "
+         "KINETO_LOG_LEVEL=0 in the job's environment makes it say why";
 }
 
 std::string ProcessTrace::pre_empted_sentence() const {

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "processes/torch_version.h"
@@ -112,10 +113,8 @@ Status check_sampling(const TraceOptions& options, const ProcessFacts& facts,
   if (!facts.holds_gpu) return bad("needs a process that holds a GPU");
   if (options.pm_sampling_metrics.size() > kMaxMetrics) return bad("names more than 64 metrics");
   for (const std::string& metric : options.pm_sampling_metrics) {
-    const bool plain = std::ranges::all_of(metric, [](char c) {
-      return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-             c == '_' || c == '.' || c == ':' || c == '-';
-    });
+    const bool plain = std::ranges::all_of(
+        metric, [](char c) { return is_alnum(c) || c == '_' || c == '.' || c == ':' || c == '-'; });
     if (metric.empty() || metric.size() > kMaxMetric || !plain) {
       return bad(fmt::format("\"{}\": not a metric's name, such as sm__cycles_active.avg",
                              clean_text(metric, 60)));

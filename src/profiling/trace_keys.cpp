@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "processes/torch_version.h"
@@ -130,14 +131,6 @@ bool is_known(const ActivityType& type, const TorchFacts& torch) {
   const int minor = torch_minor(torch);
   if (minor == 0 && !torch.version.starts_with("2.0")) return true;  // not known: nobody can tell
   return minor >= type.since_minor && (type.last_minor == 0 || minor <= type.last_minor);
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) {
-    return c < 0x80 ? static_cast<char>(std::tolower(c)) : static_cast<char>(c);
-  });
-  return result;
 }
 
 std::unexpected<Error> wrong(const TraceKey& key, std::string_view what) {

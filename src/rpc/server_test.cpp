@@ -25,6 +25,7 @@
 #include "rpc/methods/all_methods.h"
 #include "rpc/protocol/codec.h"
 #include "rpc/protocol/metrics_codec.h"
+#include "testing/patience.h"
 
 namespace dynolog::rpc {
 namespace {
@@ -214,10 +215,7 @@ class FakeResolver final : public CallerResolver {
 
 class Client {
  public:
-  explicit Client(UniqueFd socket) : socket_(std::move(socket)) {
-    const timeval limit{.tv_sec = 30, .tv_usec = 0};
-    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  }
+  explicit Client(UniqueFd socket) : socket_(std::move(socket)) { be_patient(socket_.get()); }
   static Client tcp(int port, bool v6 = false) {
     UniqueFd socket(::socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in v4_address{};
@@ -346,7 +344,7 @@ class ServerTest : public testing::Test {
   }
   // Until the loop has seen what the clients did.
   void wait_for(const std::function<bool(const ServerCounters&)>& condition) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto limit = std::chrono::steady_clock::now() + kPatience;
     while (!condition(counters())) {
       ASSERT_LT(std::chrono::steady_clock::now(), limit);
       std::this_thread::yield();
@@ -693,7 +691,7 @@ TEST_F(ServerTest, OlderKernelsWayEndsConnectionsWithSocketsSentAlong) {
   ASSERT_EQ(send_with_descriptor(client.fd(), "x", lingering.socket.get()), 0);
   lingering.socket.reset();
   auto ended = std::async(std::launch::async, [this] { on_loop([this] { server_.reset(); }); });
-  EXPECT_EQ(ended.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  EXPECT_EQ(ended.wait_for(kPatience), std::future_status::ready);
 }
 
 TEST_F(ServerTest, OlderKernelsWayServesHonestClients) {

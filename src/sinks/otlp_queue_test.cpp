@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "testing/capturing_log.h"
+#include "testing/patience.h"
 
 namespace dynolog {
 namespace {
@@ -40,13 +41,7 @@ class ScriptedClient final : public HttpClient {
 
 class OtlpQueueTest : public testing::Test {
  protected:
-  OtlpQueueTest() {
-    guard_ = loop_.after(std::chrono::seconds(60), [this] {
-      ADD_FAILURE() << "nothing happened for a minute";
-      loop_.stop();
-    });
-    make({});
-  }
+  OtlpQueueTest() { make({}); }
 
   void make(OtlpQueueOptions options) {
     options.target = "/v1/metrics";
@@ -76,7 +71,7 @@ class OtlpQueueTest : public testing::Test {
   EventLoop loop_;
   ScriptedClient client_{loop_};
   std::unique_ptr<OtlpQueue> queue_;
-  Timer guard_;
+  LoopGuard guard_{loop_};
 };
 
 HttpReply ok() { return {.status = 200, .content_type = "application/x-protobuf"}; }

@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 
+#include "base/ascii.h"
 #include "metrics/naming.h"
 
 namespace dynolog {
@@ -21,11 +22,9 @@ constexpr std::uint16_t kNoSection = std::numeric_limits<std::uint16_t>::max();
 // A folded value may hold what a name may not.
 std::string sound_name(std::string name) {
   for (char& letter : name) {
-    const bool sound = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-                       (letter >= '0' && letter <= '9') || letter == '_' || letter == ':';
-    if (!sound) letter = '_';
+    if (!is_alnum(letter) && letter != ':') letter = '_';
   }
-  if (!name.empty() && name.front() >= '0' && name.front() <= '9') name.insert(0, "_");
+  if (!name.empty() && is_digit(name.front())) name.insert(0, "_");
   return name;
 }
 
@@ -57,13 +56,6 @@ std::string labels_of(const Series& series) {
 }
 
 // Whose series are part of a page of one collector: those about it, such as its duration, too.
-std::string_view collector_label(const Series& series) {
-  for (std::size_t i = 0; i < series.label_values.size(); ++i) {
-    if (series.descriptor->labels[i].key == "collector") return series.label_values[i];
-  }
-  return {};
-}
-
 std::string header_of(std::string_view family, std::string_view type, std::string_view help) {
   std::string escaped;
   append_prometheus_escaped(escaped, help);
@@ -110,7 +102,7 @@ std::uint16_t PrometheusPage::section_named(std::string_view name) const {
 }
 
 std::uint16_t PrometheusPage::section_of(const Series& series) const {
-  const std::string_view about = collector_label(series);
+  const std::string_view about = label_value(series, "collector");
   const std::less<const MetricDescriptor*> before;
   for (std::size_t i = 0; i < catalogue_.size(); ++i) {
     const auto metrics = catalogue_[i].metrics;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/ascii.h"
 #include "traces/trace_time.h"
 
 namespace dynolog {
@@ -31,11 +32,9 @@ constexpr std::array<std::string_view, 9> kCommunication{"nccl",
                                                          "deep_ep"};
 
 bool names_communication(std::string_view kernel) {
-  std::string lower(kernel);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::any_of(kCommunication.begin(), kCommunication.end(),
-                     [&](std::string_view part) { return lower.find(part) != std::string::npos; });
+  const std::string name = lower(kernel);
+  return std::ranges::any_of(kCommunication,
+                             [&](std::string_view part) { return name.contains(part); });
 }
 
 void keep_least(std::optional<std::int64_t>& kept, std::int64_t value) {

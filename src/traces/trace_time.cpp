@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/ascii.h"
 #include "base/number.h"
 
 namespace dynolog {
@@ -11,8 +12,6 @@ namespace {
 constexpr std::int64_t kNsPerUs = 1000;
 constexpr std::size_t kSafeDigits = 15;  // of microseconds: as nanoseconds they fit in any case
 constexpr std::int64_t kYear2001Ns = 1'000'000'000'000'000'000;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Exponents and more digits than Kineto writes.
 std::optional<std::int64_t> unusual(std::string_view text) {

@@ -1,5 +1,4 @@
-// What the tests of the files worker share: processes to serve, real workers, and a loop that
-// gives up after a minute.
+// What the tests of the files worker share: processes to serve, and real workers.
 #pragma once
 
 #include <fcntl.h>
@@ -24,6 +23,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "testing/patience.h"
 #include "workers/files_worker.h"
 #include "workers/proc_entry.h"
 
@@ -116,11 +116,6 @@ class FilesWorkerFixture : public ::testing::Test {
     ::chmod(path_.c_str(), 0755);
     traces_ = path_ / "traces";
     std::filesystem::create_directory(traces_);
-    guard_ = loop_.after(std::chrono::seconds(60), [this] {
-      ADD_FAILURE() << "nothing happened for a minute";
-      gave_up_ = true;
-      loop_.stop();
-    });
   }
   ~FilesWorkerFixture() override {
     worker_.reset();
@@ -162,7 +157,7 @@ class FilesWorkerFixture : public ::testing::Test {
       loop_.stop();
     });
     EXPECT_FALSE(answer.has_value());  // never inside the call
-    while (!answer && !ended_ && !gave_up_) loop_.run();
+    while (!answer && !ended_ && !guard_.gave_up()) loop_.run();
     if (!answer) return fail(ErrorKind::failed, "no answer: " + ended_.value_or(""));
     return std::move(*answer);
   }
@@ -207,7 +202,7 @@ class FilesWorkerFixture : public ::testing::Test {
   // The next of the three that every trace has; others tell of progress only.
   FileEvent next_event() {
     while (true) {
-      while (events_.empty() && !ended_ && !gave_up_) loop_.run();
+      while (events_.empty() && !ended_ && !guard_.gave_up()) loop_.run();
       if (events_.empty()) {
         ADD_FAILURE() << "no event; " << ended_.value_or("");
         return {};
@@ -265,8 +260,7 @@ class FilesWorkerFixture : public ::testing::Test {
   std::vector<FileEvent> events_;
   int renames_ = 0;
   std::optional<std::string> ended_;
-  bool gave_up_ = false;
-  Timer guard_;
+  LoopGuard guard_{loop_};
 };
 
 }  // namespace dynolog

@@ -8,23 +8,17 @@
 #include <cstdlib>
 
 #include "testing/capturing_log.h"
+#include "testing/patience.h"
 
 namespace dynolog {
 namespace {
 
-using std::chrono_literals::operator""s;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class HostScanTest : public ::testing::Test {
  protected:
-  HostScanTest() {
-    guard_ = loop_.after(60s, [this] {
-      ADD_FAILURE() << "nothing happened for a minute";
-      loop_.stop();
-    });
-  }
   ~HostScanTest() override { ::unsetenv("DYNOLOG_TEST_WORKER"); }
 
   ScanOutcome scan(ScanOptions options, const char* misbehaviour = nullptr) {
@@ -48,14 +42,14 @@ class HostScanTest : public ::testing::Test {
   EventLoop loop_;
   SystemClock clock_;
   CapturingLog log_;
-  Timer guard_;
+  LoopGuard guard_{loop_};
 };
 
 TEST_F(HostScanTest, FindsTheProcessThatIsNamedAndMeasuresPaths) {
   const ScanOutcome outcome = scan({.only_of = Uid{::geteuid()},
                                     .named = {Pid{::getpid()}, Pid{2'000'000'000}},
                                     .paths = {"/"},
-                                    .time = 60s});
+                                    .time = kPatience});
   EXPECT_THAT(pids(outcome), ::testing::Contains(::getpid()));
   EXPECT_EQ(outcome.incomplete, "");
   EXPECT_THAT(outcome.hung, IsEmpty());
@@ -67,32 +61,32 @@ TEST_F(HostScanTest, FindsTheProcessThatIsNamedAndMeasuresPaths) {
 
 TEST_F(HostScanTest, AProcessOfAnotherUserIsNotFound) {
   const ScanOutcome outcome =
-      scan({.only_of = Uid{::geteuid() + 1}, .named = {Pid{::getpid()}}, .paths = {}, .time = 60s});
+      scan({.only_of = Uid{::geteuid() + 1}, .named = {Pid{::getpid()}}, .time = kPatience});
   EXPECT_THAT(pids(outcome), ::testing::Not(::testing::Contains(::getpid())));
 }
 
 TEST_F(HostScanTest, WhatHangsIsPassedOver) {
-  const ScanOutcome outcome = scan({.time = 60s}, "scan-hangs");
+  const ScanOutcome outcome = scan({.time = kPatience}, "scan-hangs");
   EXPECT_THAT(outcome.hung, ElementsAre(Pid{700}));
   EXPECT_THAT(pids(outcome), ElementsAre(5, 6)) << "those below it, by pid";
   EXPECT_EQ(outcome.incomplete, "");
 }
 
 TEST_F(HostScanTest, AHangingHostIsSaidToBeOne) {
-  const ScanOutcome outcome = scan({.time = 60s}, "host-hangs");
+  const ScanOutcome outcome = scan({.time = kPatience}, "host-hangs");
   EXPECT_FALSE(outcome.host.has_value());
   EXPECT_THAT(outcome.host_problem, HasSubstr("in time"));
   EXPECT_THAT(pids(outcome), ElementsAre(5, 6));
 }
 
 TEST_F(HostScanTest, AWorkerThatNeverComesDownIsNotFollowed) {
-  const ScanOutcome outcome = scan({.time = 60s}, "scan-repeats");
+  const ScanOutcome outcome = scan({.time = kPatience}, "scan-repeats");
   EXPECT_THAT(pids(outcome), ElementsAre(5, 6));
 }
 
 TEST_F(HostScanTest, WorkersThatEndOrTalkNonsenseEndTheScan) {
   for (const char* misbehaviour : {"exit", "garbage", "wrong-number"}) {
-    const ScanOutcome outcome = scan({.time = 60s}, misbehaviour);
+    const ScanOutcome outcome = scan({.time = kPatience}, misbehaviour);
     EXPECT_FALSE(outcome.host.has_value()) << misbehaviour;
     EXPECT_NE(outcome.incomplete, "") << misbehaviour;
     EXPECT_THAT(outcome.processes, IsEmpty());
@@ -100,7 +94,7 @@ TEST_F(HostScanTest, WorkersThatEndOrTalkNonsenseEndTheScan) {
 }
 
 TEST_F(HostScanTest, TheTimeOfTheWholeIsBounded) {
-  const ScanOutcome outcome = scan({.time = 0s});
+  const ScanOutcome outcome = scan({.time = {}});
   EXPECT_THAT(outcome.incomplete, HasSubstr("too long"));
 }
 
@@ -110,7 +104,7 @@ TEST_F(HostScanTest, AScanThatIsDroppedSaysNothing) {
     const auto dropped = HostScan::start(loop_, clock_, log_, DYNOLOG_SCAN_CHILD, {},
                                          [&](const ScanOutcome&) { called = true; });
   }
-  static_cast<void>(scan({.named = {Pid{::getpid()}}, .time = 60s}));
+  static_cast<void>(scan({.named = {Pid{::getpid()}}, .time = kPatience}));
   EXPECT_FALSE(called);
 }
 

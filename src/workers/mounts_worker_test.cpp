@@ -14,12 +14,12 @@
 #include "net/child_process.h"
 #include "testing/capturing_log.h"
 #include "testing/fake_clock.h"
+#include "testing/patience.h"
 #include "workers/mounts_frames.h"
 
 namespace dynolog {
 namespace {
 
-using std::chrono_literals::operator""s;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -28,10 +28,6 @@ class MountsWorkerTest : public ::testing::Test {
   MountsWorkerTest() {
     std::string pattern = (std::filesystem::temp_directory_path() / "dynolog-prom-XXXXXX").string();
     directory_ = ::mkdtemp(pattern.data());
-    guard_ = loop_.after(60s, [this] {
-      ADD_FAILURE() << "nothing happened for a minute";
-      loop_.stop();
-    });
   }
   ~MountsWorkerTest() override {
     ::unsetenv("DYNOLOG_TEST_WORKER");
@@ -76,7 +72,7 @@ class MountsWorkerTest : public ::testing::Test {
   CapturingLog log_;
   std::unique_ptr<MountsWorker> worker_;
   std::string directory_;
-  Timer guard_;
+  LoopGuard guard_{loop_};
 };
 
 TEST_F(MountsWorkerTest, MountsOfThisHost) {

@@ -13,22 +13,16 @@
 #include "base/unique_fd.h"
 #include "testing/capturing_log.h"
 #include "testing/fake_clock.h"
+#include "testing/patience.h"
 #include "workers/proc_entry.h"
 
 namespace dynolog {
 namespace {
 
-using std::chrono_literals::operator""s;
 using ::testing::HasSubstr;
 
 class ProcsWorkerTest : public ::testing::Test {
  protected:
-  ProcsWorkerTest() {
-    guard_ = loop_.after(60s, [this] {
-      ADD_FAILURE() << "nothing happened for a minute";
-      loop_.stop();
-    });
-  }
   ~ProcsWorkerTest() override { ::unsetenv("DYNOLOG_TEST_WORKER"); }
 
   void start(const char* misbehaviour = nullptr) {
@@ -63,7 +57,7 @@ class ProcsWorkerTest : public ::testing::Test {
   FakeClock clock_;
   std::unique_ptr<Log> log_ = make_silent_log();
   std::unique_ptr<ProcsWorker> worker_;
-  Timer guard_;
+  LoopGuard guard_{loop_};
 };
 
 TEST_F(ProcsWorkerTest, FactsOfThisProcess) {

@@ -159,3 +159,12 @@ def kineto_job(hall):
     create, close = _closing(KinetoJob)
     yield lambda *arguments, **options: create(hall, *arguments, **options).wait_ready()
     close()
+
+
+@pytest.fixture
+def kineto_job_here(shared_directory):
+    """The same, polling whoever serves this test's own directory."""
+    create, close = _closing(KinetoJob)
+    yield lambda *arguments, **options: create(shared_directory, *arguments,
+                                               **options).wait_ready()
+    close()

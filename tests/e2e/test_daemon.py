@@ -194,7 +194,7 @@ def test_dead_worker_is_started_anew(daemon):
     assert served.dyno("ps").code == 0
     for worker in children(served.pid):
         os.kill(worker, signal.SIGKILL)
-    until("calls that need the worker to work again", lambda: served.dyno("ps").code == 0, 15)
+    until("calls that need the worker to work again", lambda: served.dyno("ps").code == 0)
     served.stop(expect_clean=False)
 
 

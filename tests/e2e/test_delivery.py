@@ -14,7 +14,7 @@ import pytest
 from harness import places, traces
 from harness.daemon import Daemon, environment
 from harness.kineto_job import SCRIPT, KinetoJob
-from harness.waiting import until
+from harness.waiting import PATIENCE, until
 
 ALICE = 20001
 
@@ -410,7 +410,7 @@ def test_private_tmp_of_a_job_that_ends_with_its_trace(far, scratch):
     answer = daemon.dyno("gputrace", "--pids", job.pid, "--duration-ms", 200, "--output", scratch,
                          "--json")
     update = delivered(answer)
-    assert job.wait(10) == 0, "it ended by itself"
+    assert job.wait(PATIENCE) == 0, "it ended by itself"
     assert os.path.getsize(update["file"]) > 8e6
     traces.assert_good(update["file"], update)
 
@@ -482,7 +482,7 @@ def kept_trace(hidden_job, main_daemon):
                              "--no-wait", "--json")
     assert asked.code == 0, asked
     session = asked.json["session"]
-    until("the daemon to keep it", lambda: kept_row(main_daemon, session)["kept_bytes"], 30)
+    until("the daemon to keep it", lambda: kept_row(main_daemon, session)["kept_bytes"])
     yield session, job
     main_daemon.dyno("traces", "delete", session)
 
@@ -515,7 +515,7 @@ def test_kept_trace_outlives_the_daemon(daemon, shared_directory, scratch):
         asked = first.dyno("gputrace", "--pids", job.pid, "--log-file", "/mnt/t.json", "--no-wait",
                            "--json")
         session = asked.json["session"]
-        until("the daemon to keep it", lambda: kept_row(first, session)["kept_bytes"], 30)
+        until("the daemon to keep it", lambda: kept_row(first, session)["kept_bytes"])
     finally:
         job.close()
     first.stop()

@@ -68,7 +68,7 @@ def ward():
         start("injected", socket_dir=shared, extra={"NVTX_INJECTION64_PATH": "/none.so"})
         start("forking", "--fork", socket_dir=shared)
         for each in jobs.values():
-            each.wait_ready(180)
+            each.wait_ready()
         for name in ("good", "slow", "empty", "injected", "forking"):
             daemon.wait_for(jobs[name].pid, state="idle")
         yield types.SimpleNamespace(daemon=daemon, shared=shared, closed=closed, **jobs)
@@ -144,7 +144,7 @@ def test_what_works_with_a_risk(ward):
 
 
 def test_slow_calls_are_offered_the_base_configuration(ward):
-    until("a rhythm", lambda: ward.daemon.process_of(ward.slow.pid).get("poll_period_s"), 30)
+    until("a rhythm", lambda: ward.daemon.process_of(ward.slow.pid).get("poll_period_s"))
     answer = ask(ward, ward.slow.pid)
     (found,) = findings(answer, ward.slow.pid, "poll_interval")
     assert found["level"] == "note"
@@ -214,7 +214,7 @@ def test_a_stopped_process(ward):
     ward.good.signal(signal.SIGSTOP)
     try:
         until("it to stand still",
-              lambda: ward.daemon.process_of(ward.good.pid)["state"] == "stalled", 20)
+              lambda: ward.daemon.process_of(ward.good.pid)["state"] == "stalled")
         answer = ask(ward, ward.good.pid)
         assert answer.code == 1, answer
         (found,) = findings(answer, ward.good.pid, level="broken")

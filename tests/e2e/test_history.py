@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import time
 
 import pytest
@@ -29,7 +30,7 @@ def wait_for_values(daemon, count, metric="memory.limit"):
     def look():
         answer = daemon.dyno("metrics", "query", metric, "--last", "10m", "--step", "1s", "--json")
         return answer.code == 0 and len(values_of(answer.json)) >= count
-    until(f"{count} values of {metric}", look, 60)
+    until(f"{count} values of {metric}", look)
 
 
 def meminfo(field):
@@ -83,7 +84,7 @@ def test_a_busy_cpu_shows(served):
     reply = query(served, "cpu.utilization", "cpu.time.all", "--last", "30s", "--step", "1s")
     busiest = max(values_of(reply))
     least = 100 * 3 / spent / os.cpu_count() * 0.5  # half of it, for seconds that are cut in two
-    assert least <= busiest <= 100, reply
+    assert least <= busiest <= 100 + 1e-6, reply
     modes = {series["labels"]["mode"]: series["values"] for series in reply["results"][1]["series"]}
     totals = [sum(column) for column in zip(*modes.values()) if None not in column]
     assert totals, modes
@@ -130,15 +131,26 @@ def test_list_names_every_metric(served):
     assert series["raw_since_ms"] > 1_600_000_000_000
 
 
-def test_kill_and_restart_keep_what_was_written(daemon):
+# What the daemon says of a directory that is no place for a history; nothing else is a reason to
+# skip what proves that a history is kept.
+NO_PLACE = re.compile(r" is on \S+, (which is memory anyway|where a database is not safe)")
+
+
+def start_with_disk(daemon):
     daemon.start()
-    if state(daemon)["state"] != "ok":
-        pytest.skip(state(daemon)["reason"])
+    reason = state(daemon).get("reason", "")
+    if NO_PLACE.search(reason):
+        pytest.skip(reason)
+    assert state(daemon)["state"] == "ok", reason
+
+
+def test_kill_and_restart_keep_what_was_written(daemon):
+    start_with_disk(daemon)
     listing = daemon.dyno("metrics", "list", "memory.limit", "--json").json
     assert listing["on_disk"]
     # At each half minute what is there is written.
     until("the first block", lambda: daemon.dyno("metrics", "list", "memory.limit",
-                                                 "--json").json["bytes"] > 0, 60)
+                                                 "--json").json["bytes"] > 0)
     before = query(daemon, "memory.limit", "--last", "10m", "--step", "1s")
     daemon.kill()
     daemon.start()
@@ -154,9 +166,7 @@ def test_kill_and_restart_keep_what_was_written(daemon):
 
 
 def test_a_stop_writes_all_of_it(daemon):
-    daemon.start()
-    if state(daemon)["state"] != "ok":
-        pytest.skip(state(daemon)["reason"])
+    start_with_disk(daemon)
     wait_for_values(daemon, 3)
     before = len(values_of(query(daemon, "memory.limit", "--last", "5m", "--step", "1s")))
     daemon.stop()
@@ -170,13 +180,9 @@ def test_a_broken_file_is_set_aside(daemon):
     os.chmod(daemon.state_dir, 0o755)
     with open(os.path.join(directory, "history.db"), "wb") as file:
         file.write(os.urandom(300_000))
-    daemon.start()
-    reason = state(daemon).get("reason", "")
-    if "memory only" in reason:
-        pytest.skip(reason)
+    start_with_disk(daemon)
     assert "is begun anew" in daemon.log()
     assert os.path.getsize(os.path.join(directory, "history.db.unreadable")) == 300_000
-    assert state(daemon)["state"] == "ok"
     wait_for_values(daemon, 3)
     # It was said, and as an error: this one is meant.
     daemon.stop(expect_clean=False)

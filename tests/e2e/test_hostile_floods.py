@@ -115,14 +115,25 @@ def kineto_thread_policy(pid):
     raise AssertionError("no thread named kineto")
 
 
+def real_time_is_permitted():
+    """Asked of the kernel: a daemon that does not take it must not make its own test skip."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except OSError:
+        return False
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    return True
+
+
 def test_flood_of_the_abstract_name_costs_its_priority_and_is_said(network, unstarted_daemon,
                                                                     script):
     """Everybody shares this name, so that a flood of it can only be survived."""
     daemon = unstarted_daemon("--no_tcp", namespace=network).start()
     pid = int(daemon.status()["pid"])
     first, = daemon.feature("kineto:realtime")
-    if first["state"] != "ok":
+    if not real_time_is_permitted():
         pytest.skip(f"no real-time priority here: {first}")
+    assert first["state"] == "ok", first
     assert kineto_thread_policy(pid) == os.SCHED_RR
     floods = [script("flood.py", "datagrams", "abstract", uid=None, namespace=network,
                      wrap=as_user(ALICE)) for _ in range(2)]

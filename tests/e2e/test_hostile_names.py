@@ -12,7 +12,7 @@ import pytest
 
 from harness import datagrams, places
 from harness.daemon import Daemon
-from harness.waiting import until
+from harness.waiting import PATIENCE, until
 
 ALICE = 20001
 BOB = 20002
@@ -164,7 +164,7 @@ def test_run_directory_that_is_not_the_daemons(unstarted_daemon, scratch, what):
         if what == "theirs":
             os.chown(path, ALICE, ALICE)
     daemon = unstarted_daemon("--noenable_ipc_monitor", "--no_tcp", run_dir=path)
-    code = daemon.launch().process.wait(10)
+    code = daemon.launch().process.wait(PATIENCE)
     daemon.process = None
     assert code == 1 and f"cannot start: {path}" in daemon.log(), daemon.log()
 

@@ -159,18 +159,6 @@ def test_megabytes_of_environment_and_command_line(served, strange_job, kineto_j
     assert served.status()["resident_bytes"] < before + (16 << 20)
 
 
-@pytest.fixture
-def kineto_job_here(served):
-    made = []
-
-    def create(*arguments, **options):
-        made.append(KinetoJob(served.shared, *arguments, **options).wait_ready())
-        return made[-1]
-    yield create
-    for each in made:
-        each.close()
-
-
 def blocked(script, directory):
     job = script("blocked_job.py", directory, ALICE,
                  wrap=lambda command: ["unshare", "--mount", "--propagation", "private", *command])
@@ -298,7 +286,7 @@ until("the process", lambda: daemon.process_of(5000))
 answer = json.loads(frames.call(tcp_port(daemon), frames.existing_trace_request(
     log_file, pids="5000")))
 assert answer["activityProfilersTriggered"] == [5000], answer
-daemon.process.send_signal(signal.SIGSTOP)  # it learns of the end only after the next has begun
+daemon.pause()  # it learns of the end only after the next has begun
 os.kill(first, signal.SIGKILL)
 os.waitpid(first, 0)
 second = child_with_pid(5000, poll_once(shared))

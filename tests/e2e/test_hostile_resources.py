@@ -14,8 +14,7 @@ import pytest
 
 from harness import datagrams, frames, places
 from harness.daemon import tcp_port
-from harness.kineto_job import KinetoJob
-from harness.waiting import until
+from harness.waiting import PATIENCE, until
 
 ALICE = 20001
 
@@ -58,15 +57,8 @@ def fill(directory):
 
 
 @pytest.fixture
-def job(shared_directory):
-    made = []
-
-    def create(*arguments, **options):
-        made.append(KinetoJob(shared_directory, *arguments, **options).wait_ready())
-        return made[-1]
-    yield create
-    for each in made:
-        each.close()
+def job(kineto_job_here):
+    return kineto_job_here
 
 
 def trace(daemon, job, *options):
@@ -83,7 +75,7 @@ def test_full_disk_under_the_run_directory(unstarted_daemon, small_disk, job, sh
     filling = fill(place)
     daemon = unstarted_daemon(*QUIET, f"--kineto_socket_dir={shared_directory}",
                               run_dir=os.path.join(place, "r"))
-    code = daemon.launch().process.wait(10)
+    code = daemon.launch().process.wait(PATIENCE)
     daemon.process = None
     assert code == 1 and "No space left" in daemon.log(), daemon.log()
     places.remove(filling)
@@ -127,7 +119,7 @@ def test_full_disk_under_the_state_directory(unstarted_daemon, small_disk, job, 
         assert listed.code == 0, listed
         (row,), = [session["traces"] for session in listed.json["sessions"]]
         return row if row["ended"] else None
-    row = until("the session to end", ended, 40)
+    row = until("the session to end", ended)
     assert row["state"] == "undelivered" and "No space left" in row["sentence"], row
     assert row["whole"] and row["file"] in row["sentence"] and os.path.exists(row["file"]), row
     os.unlink(row["file"])
@@ -167,7 +159,6 @@ def whole_lines(path):
 def test_few_descriptors_at_the_start(unstarted_daemon, limit):
     """It ends with one sentence, or serves."""
     daemon = unstarted_daemon("--noenable_ipc_monitor", "--no_tcp")
-    resource.prlimit(os.getpid(), resource.RLIMIT_NOFILE)
     command = daemon.command()
     daemon.command = lambda: ["prlimit", f"--nofile={limit}:{limit}", "--", *command]
     daemon.launch()

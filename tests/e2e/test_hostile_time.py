@@ -14,7 +14,6 @@ import pytest
 
 from harness import datagrams, frames, places
 from harness.daemon import tcp_port
-from harness.kineto_job import KinetoJob
 from harness.users import JOBS
 from harness.waiting import until
 
@@ -24,15 +23,8 @@ QUIET = ("--noenable_ipc_monitor", "--port=0")
 
 
 @pytest.fixture
-def job(shared_directory):
-    made = []
-
-    def create(*arguments, **options):
-        made.append(KinetoJob(shared_directory, *arguments, **options).wait_ready())
-        return made[-1]
-    yield create
-    for each in made:
-        each.close()
+def job(kineto_job_here):
+    return kineto_job_here
 
 
 def test_daemon_that_was_stopped_for_a_while(daemon, job, script, shared_directory):
@@ -47,10 +39,10 @@ def test_daemon_that_was_stopped_for_a_while(daemon, job, script, shared_directo
     running = served.dyno_started("gputrace", "--pids", traced.pid, "--duration-ms", 500,
                                   "--log-file", traced.file("t.json"), "--json", "--timeout", 40)
     running.wait_until_said(": fetched")
-    half = frames.connect(port, seconds=30)
+    half = frames.connect(port)
     half.sendall(struct.pack("<i", 18) + b'{"fn":"get')
     late = served.counter("kineto_late") + served.counter("kineto_behind")
-    served.process.send_signal(signal.SIGSTOP)
+    served.pause()
     try:
         # Seven polls of 2 s each without an answer: more than the 10 s that a request may take.
         assert [poller.tell("poll")["reply"] for _ in range(7)] == [None] * 7
@@ -159,12 +151,12 @@ def test_older_kernel_descriptors_sent_along(old, script, shared_directory):
           lambda: old.counter("kineto_with_descriptors") == before + 20)
     assert datagrams.is_served(shared_directory)
     sender.close()
-    assert len(os.listdir(f"/proc/{old.pid}/fd")) <= held
+    until("all of them to be closed", lambda: len(os.listdir(f"/proc/{old.pid}/fd")) <= held)
     with frames.connect_unix(os.path.join(old.run_dir, "dynolog.sock")) as connection:
         socket.send_fds(connection, [frames.frame(b'{"fn":"daemonStatus"}')], [0] * 20)
         assert frames.closed(connection)
     assert old.dyno("status", "--json").code == 0
-    assert len(os.listdir(f"/proc/{old.pid}/fd")) <= held
+    until("all of them to be closed", lambda: len(os.listdir(f"/proc/{old.pid}/fd")) <= held)
 
 
 def test_older_kernel_forged_sender(old, script, shared_directory):

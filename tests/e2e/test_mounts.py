@@ -12,7 +12,7 @@ import pytest
 
 from harness import page, places
 from harness.daemon import Daemon
-from harness.waiting import until
+from harness.waiting import PATIENCE, until
 
 INIT, STATFS, GETATTR = 26, 17, 3
 libc = ctypes.CDLL(None, use_errno=True)
@@ -149,8 +149,8 @@ def test_a_mount_that_does_not_answer(directory):
     try:
         daemon = daemon_with_page("--collector_interval=filesystem=2")
         url = page.page_url(daemon)
-        assert hanging.waiting.wait(30)
-        until("the other mounts", lambda: room(url, "/"), 30)
+        assert hanging.waiting.wait(PATIENCE)
+        until("the other mounts", lambda: room(url, "/"))
         values = room(url, f"{directory}/nfs")
         assert values == {"device_error": 1, "readonly": 0}
         assert room(url, "/")["size_bytes"] > 0
@@ -187,7 +187,7 @@ def test_the_end_does_not_wait_for_it(directory):
     try:
         daemon = daemon_with_page()
         try:
-            assert hanging.waiting.wait(30)
+            assert hanging.waiting.wait(PATIENCE)
             daemon.stop()  # within 5 s
         finally:
             daemon.close()
@@ -203,7 +203,7 @@ def test_text_files_come_and_go(directory):
 
         def families():
             return page.page_of(url)
-        until("no error", lambda: families().get("node_textfile_scrape_error"), 30)
+        until("no error", lambda: families().get("node_textfile_scrape_error"))
         with open(f"{directory}/x.prom", "w") as file:
             file.write("# TYPE x counter\nx{a=\"b\"} 5\n")
         until("the file's metric", lambda: "x" in families())

@@ -6,7 +6,7 @@ import pytest
 
 from harness import certificates
 from harness.otlp import OtlpReceiver, partial_success, points, tls_context
-from harness.waiting import until
+from harness.waiting import PATIENCE, until
 
 FAST = ("--noenable_ipc_monitor", "--no_tcp", "--use_otlp", "--otlp_interval_s=1")
 
@@ -28,9 +28,8 @@ def sink(daemon):
     return {"last_error": "", **found}  # absent while there was none
 
 
-def requests(receiver, count, seconds=30):
-    return until(f"{count} requests", lambda: len(receiver.received) >= count and receiver.received,
-                 seconds)
+def requests(receiver, count):
+    return until(f"{count} requests", lambda: len(receiver.received) >= count and receiver.received)
 
 
 def latest(received):
@@ -193,19 +192,15 @@ def test_silence_and_absence(receiver, daemon):
     until("refusal to be noticed", lambda: "Connection refused" in sink(gone)["last_error"])
     dropped = until("old ones to go", lambda: sink(gone)["dropped"])
     assert sink(gone)["queue_length"] == 3 and dropped >= 1
-    begin = time.monotonic()
     gone.stop()
-    assert time.monotonic() - begin < 2
 
 
-def test_the_end_is_quick_while_a_receiver_is_silent(receiver, daemon):
+def test_the_end_does_not_wait_for_a_silent_receiver(receiver, daemon):
     taker = receiver()
     taker.answers = ["silence"]
-    served = daemon(*FAST, f"--otlp_endpoint={taker.url()}")
+    served = daemon(*FAST, f"--otlp_endpoint={taker.url()}", "--otlp_timeout_ms=600000")
     until("the first request", lambda: taker.attempts)
-    begin = time.monotonic()
     served.stop()
-    assert time.monotonic() - begin < 2
 
 
 def test_names_of_hosts_are_looked_up(receiver, daemon):
@@ -282,6 +277,6 @@ def test_a_protocol_that_is_not_spoken_is_a_clear_error(unstarted_daemon):
     served = unstarted_daemon("--noenable_ipc_monitor", "--no_tcp", "--use_otlp",
                               env={"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"})
     served.launch()
-    assert served.process.wait(20) == 2
+    assert served.process.wait(PATIENCE) == 2
     served.process = None
     assert "only http/protobuf is spoken here" in served.log()

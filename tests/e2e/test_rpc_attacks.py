@@ -44,8 +44,8 @@ def test_silent_connection_and_half_a_header_are_closed_in_time(daemon):
     """The idle limit and the time for one request; 10 s is the default of the second."""
     own = daemon("--noenable_ipc_monitor", "--port=0", "--rpc_idle_timeout_s=1")
     port = tcp_port(own)
-    idle = frames.connect(port, seconds=20)
-    half = frames.connect(port, seconds=20)
+    idle = frames.connect(port)
+    half = frames.connect(port)
     half.sendall(b"\1\0")
     assert frames.closed(idle)
     try:
@@ -188,7 +188,7 @@ def test_half_closed_client_gets_its_answer(served):
 def test_connections_beyond_the_limit_are_closed(daemon):
     own = daemon("--noenable_ipc_monitor", "--port=0", "--rpc_max_connections=20")
     port = tcp_port(own)
-    held = [frames.connect(port, seconds=5) for _ in range(40)]
+    held = [frames.connect(port) for _ in range(40)]
     last = held[-1]
     assert json.loads(frames.read_frame(last))["error"]["code"] == "exhausted"
     assert frames.closed(last)

@@ -15,7 +15,7 @@ import pytest
 
 from harness import places
 from harness.daemon import Daemon, environment
-from harness.waiting import until
+from harness.waiting import PATIENCE, until
 
 ESCAPES = re.compile(rb"\x1b(\[[0-9;?]*[A-Za-z]|[()][0-9A-Za-z]|[=>78]|\][^\x07]*\x07)")
 
@@ -47,8 +47,8 @@ class Screen:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.written = b""
 
-    def shows(self, text, seconds=60):
-        deadline = time.monotonic() + seconds
+    def shows(self, text):
+        deadline = time.monotonic() + PATIENCE
         while text.encode() not in ESCAPES.sub(b"", self.written):
             assert time.monotonic() < deadline, ESCAPES.sub(b"", self.written)[-3000:]
             if select.select([self.fd], [], [], 0.5)[0]:
@@ -72,7 +72,7 @@ class Screen:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             return (os.waitstatus_to_exitcode(status),) if pid else None
 
-        code = until("dyno top to end", ended, 60)[0]
+        code = until("dyno top to end", ended)[0]
         os.close(self.fd)
         return code
 
@@ -82,7 +82,7 @@ def test_a_snapshot_where_there_is_no_terminal(daemon):
         done = snapshot(daemon)
         assert done.returncode == 0, done.stderr
         return re.search(r"cpu +[0-9.]+ %", done.stdout) and done.stdout
-    text = until("two readings to have been kept", has_figures, 90, pause=1)
+    text = until("two readings to have been kept", has_figures, pause=1)
     assert text.startswith("dynolog top ")
     assert re.search(r"mem \[[| ]+\] \S+ of \S+", text)
     assert "\x1b" not in text

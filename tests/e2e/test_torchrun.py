@@ -29,8 +29,8 @@ def ranks(hall, main_daemon):
             known = all(r.get("torch_version") for r in rows)
             return rows if len(rows) == 4 and known and launcher and launcher["launcher"] else None
 
-        rows = until("four ranks and their launcher in dyno ps", four_and_launcher, 120)
-        until("all ranks to train", lambda: job.output().count("training") == 4, 60)
+        rows = until("four ranks and their launcher in dyno ps", four_and_launcher)
+        until("all ranks to train", lambda: job.output().count("training") == 4)
         yield {row["rank"]: row for row in rows}, job.pid
     finally:
         job.close()

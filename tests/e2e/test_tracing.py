@@ -224,7 +224,7 @@ def test_interrupt_takes_back_what_was_not_fetched(stopped, scratch):
 
 def test_stopped_process_is_shown_as_stalled(stopped, scratch):
     daemon, job = stopped
-    daemon.wait_for(job.pid, state="stalled", seconds=40)
+    daemon.wait_for(job.pid, state="stalled")
     answer = daemon.dyno("gputrace", "--pids", job.pid, "--deadline", 2, "--log-file",
                          os.path.join(scratch, "t.json"))
     assert answer.code != 0 and "stalled" in answer.out + answer.err, answer

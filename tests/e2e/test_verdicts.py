@@ -121,7 +121,7 @@ def test_stopped_process(ready, main_daemon, scratch):
     job = ready("good")
     job.process.send_signal(signal.SIGSTOP)
     try:
-        main_daemon.wait_for(job.pid, state="stalled", seconds=40)
+        main_daemon.wait_for(job.pid, state="stalled")
         answer, update = trace(main_daemon, job, scratch, "--deadline", 2)
     finally:
         job.process.send_signal(signal.SIGCONT)

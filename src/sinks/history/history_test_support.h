@@ -56,6 +56,10 @@ inline constexpr std::array kTestSections = {
 };
 inline constexpr std::int64_t kTestStart = 1'800'000'000;  // seconds; a whole hour
 
+// Without the directory's path, in which report_skips.py would look for what a test lacks.
+inline constexpr const char* kNoPlaceForAHistory =
+    "temporary files are in memory or on the network here, which is no place for a history";
+
 class TemporaryPlace {
  public:
   TemporaryPlace() {

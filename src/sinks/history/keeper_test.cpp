@@ -51,11 +51,10 @@ class FileSizeLimit {
   sighandler_t handler_ = SIG_DFL;
 };
 
-// A test's directory may be on a file system that is no place for a history.
 class KeeperTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string why = unsuitable(place_.path()); !why.empty()) GTEST_SKIP() << why;
+    if (!unsuitable(place_.path()).empty()) GTEST_SKIP() << kNoPlaceForAHistory;
   }
   [[nodiscard]] std::string file() const { return place_.path() + "/" + kStoreFile; }
 

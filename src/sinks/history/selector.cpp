@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace dynolog::history {
@@ -13,10 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxTokens = 512;
 
-bool is_word(char letter) {
-  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-         (letter >= '0' && letter <= '9') || letter == '_' || letter == '.';
-}
+bool is_word(char letter) { return is_alnum(letter) || letter == '_' || letter == '.'; }
 
 class Parser {
  public:

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 from harness import places
-from harness.waiting import until
+from harness.waiting import PATIENCE, until
 
 _BAD_LOG = re.compile(r"Sanitizer|runtime error:|terminate called|^\S+ error ", re.M)
 
@@ -45,20 +45,20 @@ class Running:
         with open(self.errors.name, errors="replace") as file:
             return file.read()
 
-    def wait_until_said(self, text, seconds=30):
+    def wait_until_said(self, text):
         def look():
             if self.process.poll() is not None and text not in self.said():
                 raise AssertionError(f"ended without {text!r}: {self.finish()}")
             return text in self.said()
-        until(f"dyno to say {text!r}", look, seconds)
+        until(f"dyno to say {text!r}", look)
 
-    def finish(self, seconds=60):
+    def finish(self):
         try:
-            self.process.wait(seconds)
+            self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            raise AssertionError(f"dyno did not end in {seconds} s; it said:\n{self.said()}")
+            raise AssertionError(f"dyno did not end in {PATIENCE} s; it said:\n{self.said()}")
         self.out.seek(0)
         completed = subprocess.CompletedProcess(self.command, self.process.returncode,
                                                 self.out.read(), self.said())
@@ -120,9 +120,9 @@ class Daemon:
                                             **identity(self.uid))
         return self
 
-    def start(self, seconds=20):
+    def start(self):
         self.launch()
-        until("the daemon to be ready", self._ready, seconds)
+        until("the daemon to be ready", self._ready)
         return self
 
     def _ready(self):
@@ -135,22 +135,27 @@ class Daemon:
         return self.process.pid
 
     def stop(self, expect_clean=True):
-        """SIGTERM; exit code 0 within seconds, and nothing in the log that a bug would leave."""
+        """SIGTERM; exit code 0, and nothing in the log that a bug would leave."""
         if self.process is None:
             return
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(5)
+                self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-                raise AssertionError(f"SIGTERM did not end the daemon in 5 s:\n{self.log()}")
+                raise AssertionError(f"SIGTERM did not end the daemon:\n{self.log()}")
         code, self.process = self.process.returncode, None
         if expect_clean:
             assert code == 0, f"the daemon ended with {code}:\n{self.log()}"
             bad = _BAD_LOG.search(self.log())
             assert not bad, f"the daemon's log has {bad.group(0)!r}:\n{self.log()}"
+
+    def pause(self):
+        """SIGSTOP, and back when each of its threads stands still."""
+        self.process.send_signal(signal.SIGSTOP)
+        until("the daemon to stand still", lambda: _states(self.pid) == {"T"})
 
     def kill(self):
         self.process.kill()
@@ -169,7 +174,7 @@ class Daemon:
             return log.read()
 
     # --- asking it ---
-    def dyno(self, *arguments, uid=None, env=None, timeout=120, cwd="/", tcp=None, where=None,
+    def dyno(self, *arguments, uid=None, env=None, timeout=PATIENCE, cwd="/", tcp=None, where=None,
              **popen):
         command = self.dyno_command(*arguments, tcp=tcp, where=where)
         completed = subprocess.run(command, capture_output=True, text=True, timeout=timeout,
@@ -206,16 +211,25 @@ class Daemon:
     def process_of(self, pid, uid=None, tcp=None):
         return next((row for row in self.processes(uid, tcp) if row["pid"] == pid), None)
 
-    def wait_for(self, pid, seconds=30, **fields):
+    def wait_for(self, pid, **fields):
         """The row of `pid` once it is there, known, and has these values."""
         def look():
             row = self.process_of(pid)
             good = row and row.get("command") and all(row.get(k) == v for k, v in fields.items())
             return row if good else None
-        return until(f"process {pid} with {fields} in dyno ps", look, seconds)
+        return until(f"process {pid} with {fields} in dyno ps", look)
 
     def feature(self, start):
         return [f for f in self.status()["features"] if f["name"].startswith(start)]
+
+
+def _states(pid):
+    """Of its threads, as ps shows them."""
+    states = set()
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/stat") as file:
+            states.add(file.read().rpartition(")")[2].split()[0])
+    return states
 
 
 def tcp_port(daemon):

@@ -4,6 +4,8 @@ import json
 import socket
 import struct
 
+from harness.waiting import PATIENCE
+
 EXISTING_CLIENT_DURATION = (
     '\n{\n    "fn": "setKinetOnDemandRequest",\n    "config": "ACTIVITIES_LOG_FILE=%s\\n'
     'PROFILE_START_TIME=0\\nACTIVITIES_DURATION_MSECS=%d\\nPROFILE_REPORT_INPUT_SHAPES=false\\n'
@@ -20,13 +22,13 @@ def frame(body):
     return struct.pack("<i", len(body)) + body
 
 
-def connect(port, host="127.0.0.1", seconds=10):
-    return socket.create_connection((host, port), timeout=seconds)
+def connect(port, host="127.0.0.1"):
+    return socket.create_connection((host, port), timeout=PATIENCE)
 
 
-def connect_unix(path, seconds=10):
+def connect_unix(path):
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(seconds)
+    connection.settimeout(PATIENCE)
     connection.connect(path)
     return connection
 

@@ -6,6 +6,7 @@ import subprocess
 
 from harness import places
 from harness.daemon import environment, identity
+from harness.speaking import Speaking
 from harness.waiting import until
 
 TRAIN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "jobs", "train.py")
@@ -26,7 +27,7 @@ def job_environment(directory, socket_dir=None, every=1, extra=None):
     return environment(env)
 
 
-class Job:
+class Job(Speaking):
     """`arguments` go to jobs/train.py; `wrap` turns its command line into another."""
 
     def __init__(self, *arguments, socket_dir=None, uid=None, namespace=None, every=1, extra=None,
@@ -45,36 +46,16 @@ class Job:
                                             stderr=subprocess.STDOUT, env=env,
                                             cwd=self.directory, **identity(uid))
 
-    @property
-    def pid(self):
-        return self.process.pid
-
-    def output(self):
-        with open(self.output_path, errors="replace") as file:
-            return file.read()
-
-    def wait_ready(self, seconds=90):
-        def look():
-            if self.process.poll() is not None:
-                raise AssertionError(f"the job ended with {self.process.returncode}:\n"
-                                     f"{self.output()}")
-            return "training" in self.output()
-        until("the job to train", look, seconds)
-        return self
-
-    def tell(self, line, reply=None, seconds=20):
+    def tell(self, line, reply=None):
         """Gives it a command, and waits until it has said `reply`."""
         before = self.output().count(reply) if reply else 0
         self.process.stdin.write((line + "\n").encode())
         self.process.stdin.flush()
         if reply:
-            until(f"the job to say {reply}", lambda: self.output().count(reply) > before, seconds)
+            until(f"the job to say {reply}", lambda: self.output().count(reply) > before)
 
     def signal(self, number):
         self.process.send_signal(number)
-
-    def file(self, name):
-        return os.path.join(self.directory, name)
 
     def close(self):
         """Ends it and whatever it started: a launcher's ranks are in sessions of their own."""

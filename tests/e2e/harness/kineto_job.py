@@ -6,12 +6,12 @@ import sys
 
 from harness import places
 from harness.daemon import environment, identity
-from harness.waiting import until
+from harness.speaking import Speaking
 
 SCRIPT = os.path.join(os.path.dirname(os.path.dirname(__file__)), "jobs", "kineto_job.py")
 
 
-class KinetoJob:
+class KinetoJob(Speaking):
     """`wrap` turns the command line into another, for example of a namespace of its own."""
 
     def __init__(self, socket_dir, behaviour="good", *arguments, uid=None, env=None, wrap=None,
@@ -26,25 +26,6 @@ class KinetoJob:
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output,
                                             stderr=subprocess.STDOUT, env=environment(env),
                                             cwd=cwd or self.directory, **identity(uid))
-
-    @property
-    def pid(self):
-        return self.process.pid
-
-    def output(self):
-        with open(self.output_path, errors="replace") as file:
-            return file.read()
-
-    def wait_ready(self, seconds=20):
-        def look():
-            if self.process.poll() is not None:
-                raise AssertionError(f"ended with {self.process.returncode}:\n{self.output()}")
-            return "training" in self.output()
-        until("the job to start", look, seconds)
-        return self
-
-    def file(self, name):
-        return os.path.join(self.directory, name)
 
     def kill(self):
         self.process.kill()

@@ -85,7 +85,7 @@ class OtlpReceiver:
                     self.close_connection = True
                     return
                 if answer == "silence":
-                    receiver.released.wait(60)
+                    receiver.released.wait()
                     self.close_connection = True
                     return
                 if answer is None:

@@ -73,14 +73,14 @@ class Server:
         self.url = url
         self.log = log
 
-    def wait_ready(self, path, seconds=60):
+    def wait_ready(self, path):
         def answers():
             assert self.process.poll() is None, open(self.log, errors="replace").read()
             try:
                 return get(self.url + path)
             except OSError:
                 return None
-        until(f"{self.url} to answer", answers, seconds, pause=0.2)
+        until(f"{self.url} to answer", answers, pause=0.2)
         return self
 
     def close(self):

@@ -70,10 +70,10 @@ class ServiceManager:
     def words(self, key):
         return [fields[key] for fields in self.listen().said if key in fields]
 
-    def wait_for(self, key, what=None, seconds=20):
+    def wait_for(self, key, what=None):
         def look():
             return [word for word in self.words(key) if what is None or what in word]
-        return until(f"{key} {what or ''} to be told", look, seconds)[-1]
+        return until(f"{key} {what or ''} to be told", look)[-1]
 
     def forget_words(self):
         self.listen().said.clear()
@@ -106,10 +106,10 @@ class ManagedDaemon(Daemon):
         at = next(i for i, word in enumerate(command) if word == places.program("dynolog"))
         return [*command[:at], *launch, *command[at:]]
 
-    def start(self, seconds=20):
+    def start(self):
         self.manager.forget_words()
         self.launch()
-        until("READY=1", self._is_ready, seconds)
+        until("READY=1", self._is_ready)
         return self
 
     def _is_ready(self):

@@ -8,6 +8,7 @@ input takes `exit`; its end ends the process.
 import argparse
 import json
 import os
+import pickle
 import select
 import socket
 import struct
@@ -69,13 +70,20 @@ class Trace:
         if options.behaviour == "slow":
             self.end += 3
         self.path = with_pid(config["ACTIVITIES_LOG_FILE"])
+        self.snapshot = config.get("PROFILE_MEMORY") == "true"
+        if self.snapshot:  # its key takes the place of a name that stands before it
+            names = list(config)
+            named = names.index("ACTIVITIES_LOG_FILE") > names.index("PROFILE_MEMORY")
+            self.path = (config["ACTIVITIES_LOG_FILE"] if named
+                         else f"/tmp/memory_snapshot_{os.getpid()}.pickle")
+            self.end = self.start + int(config.get("PROFILE_MEMORY_DURATION_MSECS", 500)) / 1000
         if options.behaviour == "redirect":  # 2.14 and a path that it does not obey
             self.path = f"/tmp/libkineto_activities_{os.getpid()}.json"
         self.warming = False
         self.done = options.behaviour in ("ignore", "no-steps")
 
     def busy(self):
-        return self.warming and not self.done
+        return self.warming and not self.done and not self.snapshot  # another thread makes it
 
     def step(self):
         now = time.time()
@@ -85,7 +93,7 @@ class Trace:
             self.done = True
         if self.busy() and options.behaviour == "dies" and now >= self.start + 0.2:
             os._exit(7)
-        if self.busy() and now >= self.end:
+        if self.warming and not self.done and now >= self.end:
             self.finish()
 
     def begin(self):
@@ -96,6 +104,10 @@ class Trace:
     def finish(self):
         self.done = True
         if options.behaviour == "no-file":
+            return
+        if self.snapshot:  # its empty temporary stays
+            with open(self.path, "wb") as file:
+                pickle.dump({"segments": [], "device_traces": [[]]}, file, protocol=4)
             return
         trace_id = self.config.get("REQUEST_TRACE_ID", "")
         if options.behaviour == "other-id":
