@@ -170,7 +170,7 @@ constexpr CollectorRow kCollectors[] = {
      }},
     {{"softnet", Tier::fast, kSoftnetMetrics},
      [](const CollectorWorld& world) -> Made { return make_softnet_collector(world.root); }},
-    {{"tcpstat", Tier::medium, kTcpstatMetrics},
+    {{"tcpstat", Tier::slow, kTcpstatMetrics},
      [](const CollectorWorld&) -> Made { return make_tcpstat_collector(); }},
     {{"textfile", Tier::medium, kTextfileMetrics},
      [](const CollectorWorld& world) -> Made { return make_textfile_collector(world.text_files); }},

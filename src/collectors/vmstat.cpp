@@ -13,7 +13,7 @@ constexpr std::string_view kPagesPrefix = "nr_";
 class VmstatCollector final : public Collector {
  public:
   VmstatCollector(const SystemRoot& root, NamePattern wanted)
-      : file_(root.proc + "/vmstat"), wanted_(std::move(wanted)) {}
+      : file_(root.proc + "/vmstat", Records::short_ones), wanted_(std::move(wanted)) {}
 
   [[nodiscard]] std::string_view name() const override { return "vmstat"; }
   [[nodiscard]] Tier tier() const override { return Tier::fast; }
