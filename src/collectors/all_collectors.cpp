@@ -24,6 +24,7 @@
 #include "collectors/interrupts.h"
 #include "collectors/kernel_values.h"
 #include "collectors/load.h"
+#include "collectors/lustre.h"
 #include "collectors/mdadm.h"
 #include "collectors/meminfo.h"
 #include "collectors/meminfo_numa.h"
@@ -125,6 +126,10 @@ constexpr CollectorRow kCollectors[] = {
     {{"load", Tier::fast, kLoadMetrics},
      [](const CollectorWorld& world) -> Made { return make_load_collector(world.root); }},
     {{"mdadm", Tier::medium, kMdadmMetrics},
+    {{"lustre", Tier::medium, kLustreMetrics},
+     [](const CollectorWorld& world) -> Made { return make_lustre_collector(world.root); }},
+    {{"lustre_targets", Tier::slow, kLustreTargetsMetrics},
+     [](const CollectorWorld& world) -> Made { return make_lustre_targets_collector(world.root); }},
      [](const CollectorWorld& world) -> Made { return make_mdadm_collector(world.root); }},
     {{"meminfo", Tier::fast, kMeminfoMetrics},
      [](const CollectorWorld& world) -> Made { return make_meminfo_collector(world.root); }},
