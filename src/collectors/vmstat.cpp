@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "collectors/known_entries.h"
+#include "collectors/oom_kills.h"
 #include "kernel/key_values.h"
 
 namespace dynolog {
@@ -25,6 +26,7 @@ class VmstatCollector final : public Collector {
     for_each_key_value(*text, [&](std::string_view field, std::optional<double> value) {
       const SeriesHandle* series = fields_.next(field, [&] { return open(field, out); });
       if (series != nullptr) set_or_malformed(out, *series, value);
+      if (value && field == "oom_kill") oom_kills_.take(*value, "host", out);
     });
     fields_.finish([&](SeriesHandle& gone) { out.close(gone); });
     return {};
@@ -40,6 +42,7 @@ class VmstatCollector final : public Collector {
   KeptFile file_;
   NamePattern wanted_;
   KnownSeries fields_;
+  OomKills oom_kills_;
 };
 
 }  // namespace

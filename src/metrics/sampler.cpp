@@ -67,6 +67,7 @@ void Sampler::run_collector(SourceIndex source, WallTime wall) {
   entry.missing = !status && is_not_here(status.error().kind);
   board_.set_absences(entry.stage, writer_.absences(source));
   report(entry.stage, board_.record(entry.stage, duration, status, wall), status);
+  for (const Event& event : writer_.take_events()) deliver(event);
   if (const auto error = writer_.take_open_error(source)) {
     log_.warning("collector {}: {}", entry.collector->name(), *error);
   }
