@@ -115,7 +115,10 @@ class TextfileTest : public ::testing::Test {
     worker_->answer(std::move(files));
     return ticks_.tick();
   }
-  std::string problem() const { return ticks_.status() ? "" : ticks_.status().error().message; }
+  std::string problem() const {
+    EXPECT_TRUE(ticks_.status()) << "as with node_exporter, no failure of the collector";
+    return std::string(ticks_.collector().problem());
+  }
 
   std::shared_ptr<FakeAsked<std::vector<TextFile>>> worker_ =
       std::make_shared<FakeAsked<std::vector<TextFile>>>();
@@ -151,6 +154,8 @@ TEST_F(TextfileTest, AFileThatIsWrongCostsItselfOnly) {
   EXPECT_EQ(values.at("textfile.scrape_error"), 1);
   EXPECT_THAT(problem(), HasSubstr("/d/b.prom: line 2"));
   EXPECT_THAT(problem(), HasSubstr("1 more"));
+  EXPECT_EQ(tick({file("/d/b.prom", "x 1\n")}).at("textfile.scrape_error"), 0);
+  EXPECT_EQ(problem(), "");
 }
 
 TEST_F(TextfileTest, FilesThatDoNotAgree) {
@@ -166,9 +171,23 @@ TEST_F(TextfileTest, FilesThatDoNotAgree) {
 TEST_F(TextfileTest, WithoutADirectoryThereIsNoError) {
   Ticks ticks(make_textfile_collector(nullptr));
   EXPECT_EQ(ticks.tick().at("textfile.scrape_error"), 0);
+}
+
+TEST_F(TextfileTest, ADirectoryThatIsGone) {
+  EXPECT_EQ(tick({file("/d/a.prom", "x 1\n")}).at("x"), 1);
   worker_->answer(fail(ErrorKind::not_found, "/d: No such file or directory"));
-  EXPECT_EQ(ticks_.tick().at("textfile.scrape_error"), 1);
-  EXPECT_FALSE(ticks_.status());
+  const auto values = ticks_.tick();
+  EXPECT_EQ(values.at("textfile.scrape_error"), 1);
+  EXPECT_FALSE(values.contains("x"));
+  EXPECT_EQ(problem(), "/d: No such file or directory");
+  EXPECT_EQ(tick({file("/d/a.prom", "x 1\n")}).at("x"), 1);
+  EXPECT_EQ(problem(), "");
+}
+
+TEST_F(TextfileTest, AWorkerThatDoesNotAnswerIsAFailure) {
+  tick({});
+  for (int i = 0; i < 4; ++i) ticks_.tick();
+  EXPECT_EQ(ticks_.status().error().kind, ErrorKind::timed_out);
 }
 
 }  // namespace

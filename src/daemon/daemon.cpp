@@ -691,8 +691,9 @@ class WiredDaemon final : public Daemon {
       stage.total_duration_s = state.total_duration_s;
       stage.successes = state.successes;
       stage.failures = state.failures;
-      stage.last_error = state.last_error;
-      stage.failing = state.failing;
+      const bool has_problem = !state.failing && !state.problem.empty();
+      stage.last_error = has_problem ? state.problem : state.last_error;
+      stage.failing = state.failing || has_problem;
       stage.unavailable = state.unavailable;
       if (state.last_success) {
         const std::chrono::duration<double> age = now - *state.last_success;
