@@ -43,6 +43,7 @@
 #include "collectors/selinux.h"
 #include "collectors/sockstat.h"
 #include "collectors/softnet.h"
+#include "collectors/systemd.h"
 #include "collectors/tcpstat.h"
 #include "collectors/textfile.h"
 #include "collectors/thermal.h"
@@ -125,11 +126,11 @@ constexpr CollectorRow kCollectors[] = {
      [](const CollectorWorld& world) -> Made { return make_limits_collector(world.root); }},
     {{"load", Tier::fast, kLoadMetrics},
      [](const CollectorWorld& world) -> Made { return make_load_collector(world.root); }},
-    {{"mdadm", Tier::medium, kMdadmMetrics},
     {{"lustre", Tier::medium, kLustreMetrics},
      [](const CollectorWorld& world) -> Made { return make_lustre_collector(world.root); }},
     {{"lustre_targets", Tier::slow, kLustreTargetsMetrics},
      [](const CollectorWorld& world) -> Made { return make_lustre_targets_collector(world.root); }},
+    {{"mdadm", Tier::medium, kMdadmMetrics},
      [](const CollectorWorld& world) -> Made { return make_mdadm_collector(world.root); }},
     {{"meminfo", Tier::fast, kMeminfoMetrics},
      [](const CollectorWorld& world) -> Made { return make_meminfo_collector(world.root); }},
@@ -175,6 +176,8 @@ constexpr CollectorRow kCollectors[] = {
      }},
     {{"softnet", Tier::fast, kSoftnetMetrics},
      [](const CollectorWorld& world) -> Made { return make_softnet_collector(world.root); }},
+    {{"systemd", Tier::slow, kSystemdMetrics},
+     [](const CollectorWorld& world) -> Made { return make_systemd_collector(world.units); }},
     {{"tcpstat", Tier::slow, kTcpstatMetrics},
      [](const CollectorWorld&) -> Made { return make_tcpstat_collector(); }},
     {{"textfile", Tier::medium, kTextfileMetrics},

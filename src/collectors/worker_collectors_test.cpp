@@ -5,6 +5,7 @@
 
 #include "collectors/collector_fixture.h"
 #include "collectors/filesystem.h"
+#include "collectors/systemd.h"
 #include "collectors/textfile.h"
 
 namespace dynolog {
@@ -188,6 +189,47 @@ TEST_F(TextfileTest, AWorkerThatDoesNotAnswerIsAFailure) {
   tick({});
   for (int i = 0; i < 4; ++i) ticks_.tick();
   EXPECT_EQ(ticks_.status().error().kind, ErrorKind::timed_out);
+}
+
+class SystemdTest : public ::testing::Test {
+ protected:
+  std::map<std::string, double> tick(std::vector<UnitState> units) {
+    worker_->answer(std::move(units));
+    return ticks_.tick();
+  }
+
+  std::shared_ptr<FakeAsked<std::vector<UnitState>>> worker_ =
+      std::make_shared<FakeAsked<std::vector<UnitState>>>();
+  Ticks ticks_{make_systemd_collector(worker_)};
+};
+
+TEST_F(SystemdTest, AUnitIsInOneOfFiveStates) {
+  const auto values = tick({{"ssh.service", "loaded", "active", "notify"},
+                            {"a.mount", "loaded", "failed", ""},
+                            {"x.service", "loaded", "reloading", "simple"}});
+  EXPECT_THAT(values, SizeIs(15));
+  EXPECT_EQ(values.at("systemd.unit_state ssh.service active notify"), 1);
+  EXPECT_EQ(values.at("systemd.unit_state ssh.service failed notify"), 0);
+  EXPECT_EQ(values.at("systemd.unit_state a.mount failed "), 1);
+  EXPECT_EQ(values.at("systemd.unit_state x.service active simple"), 0) << "as node_exporter says";
+  EXPECT_EQ(ticks_.collector().problem(), "");
+}
+
+TEST_F(SystemdTest, AUnitThatIsNotLoadedIsAProblem) {
+  EXPECT_THAT(tick({{"ssh.service", "loaded", "active", "notify"}}), SizeIs(5));
+  EXPECT_THAT(
+      tick({{"ssh.service", "not-found", "inactive", ""}, {"b.service", "masked", "inactive", ""}}),
+      IsEmpty());
+  EXPECT_TRUE(ticks_.status());
+  EXPECT_EQ(ticks_.collector().problem(), "ssh.service is not-found, b.service is masked");
+  EXPECT_THAT(tick({{"ssh.service", "loaded", "failed", "notify"}}), SizeIs(5));
+  EXPECT_EQ(ticks_.collector().problem(), "");
+}
+
+TEST(Systemd, WithoutNamesItIsOff) {
+  Ticks ticks(make_systemd_collector(nullptr));
+  EXPECT_THAT(ticks.tick(), IsEmpty());
+  EXPECT_EQ(ticks.status().error().kind, ErrorKind::unavailable);
 }
 
 }  // namespace
