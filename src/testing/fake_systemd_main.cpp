@@ -26,7 +26,9 @@ Unit unit_of(const std::string& file, const std::string& name) {
   while (lines >> unit.name >> unit.load >> unit.state >> unit.type) {
     if (unit.name == name) return unit;
   }
-  return {.name = name};
+  Unit missing;
+  missing.name = name;
+  return missing;
 }
 
 using Text = std::unique_ptr<char, decltype(&std::free)>;
