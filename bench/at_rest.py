@@ -32,12 +32,12 @@ def files_read(pid):
         time.sleep(WATCHED)
         strace.send_signal(signal.SIGINT)
         strace.wait()
-        # One reading may take several calls: those that start at 0, or the first of a descriptor.
+        # One reading may take several calls of pread: those that start at 0 count. What is read with
+        # read was opened for it.
         counts = collections.Counter()
         for line in trace:
-            match = re.search(r"p?read(?:64)?\((\d+)<(/(?:proc|sys)/[^>]*)>.*?(?:, (\d+))?\) += \d",
-                              line)
-            if match and match[3] in (None, "0"):
+            match = re.search(r" (p?)read(?:64)?\(\d+<(/(?:proc|sys)/[^>]*)>.*, (\d+)\) += [1-9]", line)
+            if match and (not match[1] or match[3] == "0"):
                 counts[match[2]] += 1
     return {path: max(1, round(WATCHED / count)) for path, count in counts.items()}
 

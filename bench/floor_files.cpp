@@ -34,6 +34,8 @@ std::vector<File> open_listed() {
   return files;
 }
 
+constexpr ::ssize_t kLastPage = 3584;
+
 void read_whole(int fd) {
   static std::array<char, 1U << 16U> buffer;
   ::off_t at = 0;
@@ -41,7 +43,9 @@ void read_whole(int fd) {
     const auto size = ::pread(fd, buffer.data(), buffer.size(), at);
     if (size <= 0) return;
     at += size;
-    if (static_cast<std::size_t>(size) < buffer.size()) return;
+    // The kernel hands out pages of whole records. With this much room left it was the last one;
+    // else only a further reading tells.
+    if (size <= kLastPage) return;
   }
 }
 

@@ -1,6 +1,8 @@
 // What the history costs: a recording of this host's own figures, second by second, is stored as
 // the daemon stores it, and repeated until it is an hour long, which is then queried.
-//   history_bench [SECONDS]     records for so long (default 300); put load on the host meanwhile
+//   history_bench [SECONDS]     records for so long (default 300, 30 at least); put load on the
+//   host
+//                               meanwhile
 #include <fmt/format.h>
 #include <poll.h>
 #include <time.h>
@@ -201,6 +203,7 @@ void queries(Keeper& keeper, std::int64_t now_ms) {
 }
 
 int run(int seconds) {
+  fmt::print(stderr, "records {} s, stores an hour of it and asks: then it has figures\n", seconds);
   auto rows = record(seconds);
   const Shape shape = shape_of(rows);
   std::string directory = "/tmp/dynolog-history-bench-XXXXXX";
@@ -224,7 +227,10 @@ int run(int seconds) {
   }
   const auto raw = keeper.store().extent(BlockKind::raw);
   const auto minutes = keeper.store().extent(BlockKind::minutes);
-  if (!raw || !minutes) return 1;
+  if (!raw || !minutes) {
+    fmt::print(stderr, "the store cannot be read: {}\n", (raw ? minutes : raw).error().message);
+    return 1;
+  }
   const double all = static_cast<double>(repeats);
   const auto raw_bytes = static_cast<double>(raw->bytes);
   fmt::print("{} series, {} of them varied in {} s; {:.0f} values were read\n", shape.series,
@@ -248,5 +254,5 @@ int run(int seconds) {
 
 int main(int argc, char** argv) {
   const int seconds = argc > 1 ? dynolog::parse_number<int>(argv[1]).value_or(300) : 300;
-  return dynolog::history::run(std::clamp(seconds, 60, 3600));
+  return dynolog::history::run(std::clamp(seconds, 30, 3600));
 }

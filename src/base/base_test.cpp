@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -103,6 +104,37 @@ TEST_F(FileTest, KeptFileSeesNewContentAndGrows) {
     std::fputs(big.c_str(), file);
     std::fclose(file);
     EXPECT_EQ(kept.read().value(), big);
+  }
+}
+
+// A stream of records, of which a reading gives as many as it has room for.
+TEST_F(FileTest, KeptFileOfShortRecordsReadsAllOfThem) {
+  for (const char* path : {"/proc/stat", "/proc/vmstat", "/proc/self/maps", "/proc/modules",
+                           "/proc/sys/fs/nr_open", "/proc/net/protocols"}) {
+    KeptFile to_the_end(path);
+    KeptFile kept(path, Records::short_ones);
+    const auto expected = to_the_end.read_if_there();
+    if (!expected) continue;  // not in every kernel
+    const auto text = kept.read();
+    ASSERT_TRUE(text) << text.error().message;
+    // This process may map memory meanwhile.
+    EXPECT_NEAR(static_cast<double>(std::ranges::count(*text, '\n')),
+                static_cast<double>(std::ranges::count(*expected, '\n')), 5)
+        << path;
+  }
+}
+
+TEST_F(FileTest, KeptFileOfOnePieceReadsAllOfIt) {
+  for (const char* path : {"/proc/stat", "/proc/meminfo", "/proc/net/netstat", "/proc/net/snmp",
+                           "/proc/net/snmp6", "/proc/net/sockstat", "/proc/sys/fs/file-nr"}) {
+    KeptFile to_the_end(path);
+    const auto expected = to_the_end.read_if_there();
+    if (!expected) continue;
+    KeptFile kept(path, Records::one_piece);
+    const auto text = kept.read();
+    ASSERT_TRUE(text) << text.error().message;
+    EXPECT_EQ(std::ranges::count(*text, '\n'), std::ranges::count(*expected, '\n')) << path;
+    EXPECT_EQ(text->back(), '\n') << path;
   }
 }
 

@@ -11,6 +11,8 @@ namespace dynolog {
 namespace {
 
 constexpr std::size_t kChunk = 4096;
+constexpr std::size_t kPage = 4096;  // the least that a kernel has
+constexpr std::size_t kShortRecord = 512;
 // The largest kernel text that is read again each tick (interrupts of a 192-CPU host: 400 KiB).
 constexpr std::size_t kMaxKept = 8U << 20U;
 
@@ -89,7 +91,13 @@ std::expected<std::string_view, int> KeptFile::read_if_there() {
     }
     if (got == 0) return std::string_view(buffer_.data(), size);
     size += static_cast<std::size_t>(got);
-    if (size < buffer_.size()) continue;
+    if (size < buffer_.size()) {
+      const bool last = static_cast<std::size_t>(got) + kShortRecord <= kPage;
+      if (records_ == Records::one_piece || (last && records_ == Records::short_ones)) {
+        return std::string_view(buffer_.data(), size);
+      }
+      continue;
+    }
     if (size >= kMaxKept) return std::unexpected(EFBIG);
     buffer_.resize(buffer_.size() * 2);
     size = 0;  // read again in one piece: a kernel file may change between two reads

@@ -25,12 +25,19 @@ namespace dynolog {
 // the new content. Not synced to disk: for what need not outlive a crash of the host.
 [[nodiscard]] Status replace_file(const std::string& path, std::string_view content, unsigned mode);
 
+// What a kernel file is made of. One piece: what comes at once is all of it. Records (lines,
+// mostly) of at most 512 bytes: the kernel hands out pages that it fills with whole records, so
+// that one with more room than such a record needs was the last. Else only a further reading tells
+// the end, and some files (counters of /proc/sys, tables of sockets) are made up anew for it.
+enum class Records { any, short_ones, one_piece };
+
 // A /proc or /sys file that stays valid: opened once, read again from offset 0 into a buffer that
 // only grows, so that the steady state allocates nothing. After an error the file is opened anew at
 // the next read.
 class KeptFile {
  public:
-  explicit KeptFile(std::string path) : path_(std::move(path)) {}
+  explicit KeptFile(std::string path, Records records = Records::any)
+      : path_(std::move(path)), records_(records) {}
 
   // The view is valid until the next read() or the object's end.
   [[nodiscard]] Result<std::string_view> read();
@@ -41,6 +48,7 @@ class KeptFile {
 
  private:
   std::string path_;
+  Records records_;
   UniqueFd fd_;
   std::string buffer_;
 };

@@ -24,6 +24,7 @@
 #include "collectors/interrupts.h"
 #include "collectors/kernel_values.h"
 #include "collectors/load.h"
+#include "collectors/lustre.h"
 #include "collectors/mdadm.h"
 #include "collectors/meminfo.h"
 #include "collectors/meminfo_numa.h"
@@ -42,6 +43,7 @@
 #include "collectors/selinux.h"
 #include "collectors/sockstat.h"
 #include "collectors/softnet.h"
+#include "collectors/systemd.h"
 #include "collectors/tcpstat.h"
 #include "collectors/textfile.h"
 #include "collectors/thermal.h"
@@ -124,6 +126,10 @@ constexpr CollectorRow kCollectors[] = {
      [](const CollectorWorld& world) -> Made { return make_limits_collector(world.root); }},
     {{"load", Tier::fast, kLoadMetrics},
      [](const CollectorWorld& world) -> Made { return make_load_collector(world.root); }},
+    {{"lustre", Tier::medium, kLustreMetrics},
+     [](const CollectorWorld& world) -> Made { return make_lustre_collector(world.root); }},
+    {{"lustre_targets", Tier::slow, kLustreTargetsMetrics},
+     [](const CollectorWorld& world) -> Made { return make_lustre_targets_collector(world.root); }},
     {{"mdadm", Tier::medium, kMdadmMetrics},
      [](const CollectorWorld& world) -> Made { return make_mdadm_collector(world.root); }},
     {{"meminfo", Tier::fast, kMeminfoMetrics},
@@ -170,7 +176,9 @@ constexpr CollectorRow kCollectors[] = {
      }},
     {{"softnet", Tier::fast, kSoftnetMetrics},
      [](const CollectorWorld& world) -> Made { return make_softnet_collector(world.root); }},
-    {{"tcpstat", Tier::medium, kTcpstatMetrics},
+    {{"systemd", Tier::slow, kSystemdMetrics},
+     [](const CollectorWorld& world) -> Made { return make_systemd_collector(world.units); }},
+    {{"tcpstat", Tier::slow, kTcpstatMetrics},
      [](const CollectorWorld&) -> Made { return make_tcpstat_collector(); }},
     {{"textfile", Tier::medium, kTextfileMetrics},
      [](const CollectorWorld& world) -> Made { return make_textfile_collector(world.text_files); }},

@@ -12,6 +12,7 @@
 #include "collectors/jobs.h"
 #include "collectors/options.h"
 #include "collectors/self.h"
+#include "collectors/systemd.h"
 #include "collectors/textfile.h"
 #include "metrics/catalogue.h"
 #include "metrics/collector.h"
@@ -27,6 +28,7 @@ struct CollectorWorld {
   std::shared_ptr<AskedFileSystems> file_systems = nullptr;
   std::shared_ptr<AskedTextFiles> text_files = nullptr;
   std::shared_ptr<AskedRanks> ranks = nullptr;
+  std::shared_ptr<AskedUnits> units = nullptr;
   std::function<bool()> somebody_looks = nullptr;  // at processes; may be empty
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "collectors/known_entries.h"
+#include "collectors/oom_kills.h"
 #include "kernel/cgroup.h"
 #include "kernel/key_values.h"
 #include "kernel/pressure.h"
@@ -53,6 +54,8 @@ struct Late {
 // The series of one group.
 struct Group {
   std::string name;
+  // Of jobs and pods: what is within them counts for them too.
+  std::optional<OomKills> oom_kills;
   SeriesHandle info;
   Late user, system, throttled_time, periods, throttled_periods, cpu_limit;
   Late memory, anonymous, cache, peak, memory_limit, swap;
@@ -96,6 +99,9 @@ class GroupWriter {
     }
     out_.set(late.series, *value);
   }
+  void take_oom_kills(double count) {
+    if (group_.oom_kills) group_.oom_kills->take(count, group_.name, out_);
+  }
   Group& group() { return group_; }
 
  private:
@@ -113,6 +119,7 @@ void write_memory_events(GroupWriter& writer, std::string_view text) {
     if (event == kEvents.end()) return;
     writer.set(writer.group().events[static_cast<std::size_t>(event - kEvents.begin())],
                metric("cgroup.memory_events"), value, {key});
+    if (value && key == "oom_kill") writer.take_oom_kills(*value);
   });
 }
 
@@ -251,6 +258,7 @@ class CgroupsCollector final : public Collector {
     group.name = name_of(place);
     const bool pod = place.kind == CgroupKind::pod;
     const bool job = !pod && place.kind != CgroupKind::slice;
+    if (pod || place.kind == CgroupKind::slurm_job) group.oom_kills.emplace();
     std::string uid(pod ? place.job : "");
     std::ranges::replace(uid, '_', '-');  // systemd's names have '_' for it
     group.info = out.open(

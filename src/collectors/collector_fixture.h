@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/system_root.h"
@@ -98,6 +99,7 @@ class Ticks {
     writer_.begin_source(0, MonotonicTime(std::chrono::seconds(second_)));
     status_ = collector_->collect(writer_);
     writer_.end_source(status_);
+    events_ = writer_.take_events();
     const Frame& frame = writer_.finish_tick();
     std::map<std::string, double> values;
     for (Slot slot = 0; slot < frame.table()->size(); ++slot) {
@@ -111,12 +113,16 @@ class Ticks {
   }
   [[nodiscard]] const Status& status() const { return status_; }
   [[nodiscard]] const FrameWriter& writer() const { return writer_; }
+  // Of the last tick.
+  [[nodiscard]] const std::vector<Event>& events() const { return events_; }
+  [[nodiscard]] const Collector& collector() const { return *collector_; }
 
  private:
   std::unique_ptr<Collector> collector_;
   FrameWriter writer_{1, 100'000};
   int second_ = 0;
   Status status_;
+  std::vector<Event> events_;
 };
 
 }  // namespace dynolog

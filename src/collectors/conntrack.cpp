@@ -18,9 +18,9 @@ constexpr std::array<std::string_view, 8> kEvents = {"found",      "invalid",   
 class ConntrackCollector final : public Collector {
  public:
   explicit ConntrackCollector(const SystemRoot& root)
-      : count_(root.proc + "/sys/net/netfilter/nf_conntrack_count"),
-        limit_(root.proc + "/sys/net/netfilter/nf_conntrack_max"),
-        events_(root.proc + "/net/stat/nf_conntrack") {}
+      : count_(root.proc + "/sys/net/netfilter/nf_conntrack_count", Records::one_piece),
+        limit_(root.proc + "/sys/net/netfilter/nf_conntrack_max", Records::one_piece),
+        events_(root.proc + "/net/stat/nf_conntrack", Records::short_ones) {}
 
   [[nodiscard]] std::string_view name() const override { return "conntrack"; }
   [[nodiscard]] Tier tier() const override { return Tier::fast; }

@@ -38,7 +38,7 @@ using ModeHandles = std::array<SeriesHandle, kCpuModes>;
 class CpuCollector final : public Collector {
  public:
   CpuCollector(const SystemRoot& root, long ticks_per_second)
-      : file_(root.proc + "/stat"),
+      : file_(root.proc + "/stat", Records::one_piece),
         node_directory_(root.sys + "/devices/system/node"),
         node_files_(node_directory_.path()),
         ticks_per_second_(static_cast<double>(ticks_per_second)) {}

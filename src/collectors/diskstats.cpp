@@ -29,7 +29,7 @@ constexpr std::size_t kMaxUdevData = 1U << 16U;
 class DiskstatsCollector final : public Collector {
  public:
   DiskstatsCollector(const SystemRoot& root, NameFilter filter)
-      : file_(root.proc + "/diskstats"),
+      : file_(root.proc + "/diskstats", Records::short_ones),
         blocks_(root.sys + "/class/block"),
         udev_data_(root.run + "/udev/data"),
         filter_(std::move(filter)) {}

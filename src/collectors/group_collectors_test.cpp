@@ -44,6 +44,26 @@ TEST(Cgroups, SlurmOfVersion2) {
   EXPECT_TRUE(values.contains("cgroup.tasks slurm/4711/extern"));
 }
 
+TEST(Cgroups, TellsWhichJobLostProcessesForWantOfMemory) {
+  const ProcTree tree;
+  const std::string job = "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4711";
+  tree.put("sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
+  const auto kill = [&](const std::string& all) {
+    for (const char* group : {"", "/step_0", "/step_0/user/task_1"}) {
+      tree.put(job + group + "/memory.events", "high 0\nmax 3\noom 1\noom_kill " + all + "\n");
+    }
+  };
+  kill("1");
+  Ticks ticks(cgroups_of(tree.root()));
+  EXPECT_EQ(ticks.tick().at("cgroup.memory_events slurm/4711 oom_kill"), 1);
+  EXPECT_TRUE(ticks.events().empty());
+  kill("2");
+  ticks.tick();
+  ASSERT_EQ(ticks.events().size(), 1U) << "not of its steps and tasks again";
+  EXPECT_EQ(ticks.events()[0].subject, "slurm/4711");
+  EXPECT_EQ(ticks.events()[0].text, "the kernel killed 1 process for want of memory");
+}
+
 TEST(Cgroups, Version1AndHybrid) {
   Ticks ticks(cgroups_of(recorded_host("cgroup-v1")));
   const auto values = ticks.tick();

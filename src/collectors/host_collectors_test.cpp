@@ -59,6 +59,22 @@ TEST(MeminfoCollector, FieldsComeAndGo) {
   EXPECT_EQ(absences[static_cast<std::size_t>(AbsentReason::malformed)], 1U);
 }
 
+TEST(VmstatCollector, TellsOfProcessesThatWereKilledForWantOfMemory) {
+  const ProcTree tree;
+  tree.write("vmstat", "oom_kill 7\n");
+  Ticks ticks(must(make_vmstat_collector(tree.root(), {.fields = "^pgfault$"})));
+  ticks.tick();
+  EXPECT_TRUE(ticks.events().empty()) << "those before the start are no news";
+  tree.write("vmstat", "oom_kill 9\n");
+  ticks.tick();
+  ASSERT_EQ(ticks.events().size(), 1U) << "whatever fields are wanted";
+  EXPECT_EQ(ticks.events()[0].kind, "host.oom_kill");
+  EXPECT_EQ(ticks.events()[0].subject, "host");
+  EXPECT_EQ(ticks.events()[0].text, "the kernel killed 2 processes for want of memory");
+  ticks.tick();
+  EXPECT_TRUE(ticks.events().empty());
+}
+
 TEST(VmstatCollector, TakesTheFieldsOfTheOption) {
   const ProcTree tree;
   tree.write("vmstat", "nr_dirty 5\npgfault 10\npgmajfault 1\noom_kill 0\nnr_mlock 6\n");

@@ -2,6 +2,7 @@
 #include "collectors/kernel_values.h"
 
 #include <cerrno>
+#include <expected>
 #include <span>
 #include <vector>
 
@@ -46,8 +47,11 @@ class KernelValuesCollector final : public Collector {
   KernelValuesCollector(std::string_view name, Tier tier, const SystemRoot& root,
                         std::span<const KernelValue> values)
       : name_(name), tier_(tier), values_(values), series_(values.size()) {
-    for (const KernelValue& value : values)
-      files_.emplace_back(root.proc + std::string(value.path));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (is_of_next_file(i)) {
+        files_.emplace_back(root.proc + std::string(values[i].path), Records::one_piece);
+      }
+    }
   }
 
   [[nodiscard]] std::string_view name() const override { return name_; }
@@ -57,8 +61,10 @@ class KernelValuesCollector final : public Collector {
   [[nodiscard]] Status collect(Samples& out) override {
     int error = 0;
     std::size_t unread = 0;
+    std::expected<std::string_view, int> text;
+    auto file = files_.begin();
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      const auto text = files_[i].read_if_there();
+      if (is_of_next_file(i)) text = file++->read_if_there();
       if (!text) {
         error = text.error();
         ++unread;
@@ -76,6 +82,11 @@ class KernelValuesCollector final : public Collector {
   }
 
  private:
+  // Values of one file follow each other: it is read once.
+  [[nodiscard]] bool is_of_next_file(std::size_t i) const {
+    return i == 0 || values_[i].path != values_[i - 1].path;
+  }
+
   static SeriesHandle open(const KernelValue& value, Samples& out) {
     return value.label.empty() ? out.open(value.metric, {}) : out.open(value.metric, {value.label});
   }

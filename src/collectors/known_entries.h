@@ -3,9 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "metrics/samples.h"
@@ -41,20 +44,27 @@ class KnownEntries {
   // Calls `close(Payload&)` for each entry that this pass has not seen, and forgets it.
   template <class Close>
   void finish(Close&& close) {
+    if (next_ == entries_.size()) return;
     for (std::size_t i = next_; i < entries_.size(); ++i) {
       if (entries_[i].payload) close(*entries_[i].payload);
     }
     entries_.resize(next_);
+    keep_names();
   }
 
  private:
+  // The names stand one after another: hundreds of them are compared each second, and then not even
+  // the first is in a cache.
   struct Entry {
-    std::string group;
-    std::string name;
+    std::size_t at = 0;  // in names_: the group, then the name
+    std::uint32_t group_size = 0;
+    std::uint32_t name_size = 0;
     std::optional<Payload> payload;
   };
-  static bool is(const Entry& entry, EntryKey key) {
-    return entry.name == key.name && entry.group == key.group;
+  [[nodiscard]] bool is(const Entry& entry, EntryKey key) const {
+    const char* const text = names_.data() + entry.at;
+    return std::string_view(text + entry.group_size, entry.name_size) == key.name &&
+           std::string_view(text, entry.group_size) == key.group;
   }
   template <class Make>
   void find_or_make(EntryKey key, Make& make) {
@@ -64,11 +74,25 @@ class KnownEntries {
     if (known != entries_.end()) {
       std::rotate(here, known, known + 1);
     } else {
-      entries_.insert(here, Entry{std::string(key.group), std::string(key.name), make()});
+      entries_.insert(here, Entry{names_.size(), static_cast<std::uint32_t>(key.group.size()),
+                                  static_cast<std::uint32_t>(key.name.size()), make()});
+      names_ += key.group;
+      names_ += key.name;
     }
+  }
+  // Only those of entries that are left, in their order.
+  void keep_names() {
+    std::string names;
+    for (Entry& entry : entries_) {
+      const std::size_t at = names.size();
+      names.append(names_, entry.at, entry.group_size + entry.name_size);
+      entry.at = at;
+    }
+    names_ = std::move(names);
   }
 
   std::vector<Entry> entries_;
+  std::string names_;
   std::size_t next_ = 0;
 };
 

@@ -9,7 +9,8 @@ namespace {
 
 class LoadCollector final : public Collector {
  public:
-  explicit LoadCollector(const SystemRoot& root) : file_(root.proc + "/loadavg") {}
+  explicit LoadCollector(const SystemRoot& root)
+      : file_(root.proc + "/loadavg", Records::one_piece) {}
 
   [[nodiscard]] std::string_view name() const override { return "load"; }
   [[nodiscard]] Tier tier() const override { return Tier::fast; }

@@ -60,7 +60,8 @@ std::optional<double> rest_of(std::optional<double> whole,
 
 class MeminfoCollector final : public Collector {
  public:
-  explicit MeminfoCollector(const SystemRoot& root) : file_(root.proc + "/meminfo") {}
+  explicit MeminfoCollector(const SystemRoot& root)
+      : file_(root.proc + "/meminfo", Records::one_piece) {}
 
   [[nodiscard]] std::string_view name() const override { return "meminfo"; }
   [[nodiscard]] Tier tier() const override { return Tier::fast; }

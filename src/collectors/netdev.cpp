@@ -18,7 +18,7 @@ static_assert(kNetdevMetrics[static_cast<std::size_t>(NetDevField::transmit_carr
 class NetdevCollector final : public Collector {
  public:
   NetdevCollector(const SystemRoot& root, TrafficFilter filter)
-      : file_(root.proc + "/net/dev"), filter_(std::move(filter)) {}
+      : file_(root.proc + "/net/dev", Records::short_ones), filter_(std::move(filter)) {}
 
   [[nodiscard]] std::string_view name() const override { return "netdev"; }
   [[nodiscard]] Tier tier() const override { return Tier::fast; }

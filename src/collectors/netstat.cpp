@@ -19,9 +19,9 @@ constexpr std::array<std::string_view, 5> kSettings = {"Ip_DefaultTTL", "Tcp_Rto
 class NetstatCollector final : public Collector {
  public:
   NetstatCollector(const SystemRoot& root, NamePattern wanted)
-      : netstat_(root.proc + "/net/netstat"),
-        snmp_(root.proc + "/net/snmp"),
-        snmp6_(root.proc + "/net/snmp6"),
+      : netstat_(root.proc + "/net/netstat", Records::one_piece),
+        snmp_(root.proc + "/net/snmp", Records::one_piece),
+        snmp6_(root.proc + "/net/snmp6", Records::one_piece),
         wanted_(std::move(wanted)) {}
 
   [[nodiscard]] std::string_view name() const override { return "netstat"; }

@@ -60,6 +60,9 @@ struct CollectorOptions {
   struct Jobs {
     bool user_label = false;  // whose a job is, on the page too
   } jobs;
+  struct Systemd {
+    std::vector<std::string> units;  // none: nobody is asked
+  } systemd;
   struct Textfile {
     std::string directory;  // "": none
   } textfile;

@@ -17,15 +17,19 @@ struct Resource {
   KeptFile file;
   std::size_t some = kNone;
   std::size_t full = kNone;
+  unsigned rests = 0;  // runs until it is looked for again
 };
+// Of one that this kernel has not, while it has others.
+constexpr unsigned kRunsToRest = 60;
 
 class PressureCollector final : public Collector {
  public:
   explicit PressureCollector(const SystemRoot& root)
-      : resources_{{{KeptFile(root.proc + "/pressure/cpu"), 0, Resource::kNone},
-                    {KeptFile(root.proc + "/pressure/memory"), 1, 2},
-                    {KeptFile(root.proc + "/pressure/io"), 3, 4},
-                    {KeptFile(root.proc + "/pressure/irq"), Resource::kNone, 5}}} {}
+      : resources_{
+            {{KeptFile(root.proc + "/pressure/cpu", Records::one_piece), 0, Resource::kNone},
+             {KeptFile(root.proc + "/pressure/memory", Records::one_piece), 1, 2},
+             {KeptFile(root.proc + "/pressure/io", Records::one_piece), 3, 4},
+             {KeptFile(root.proc + "/pressure/irq", Records::one_piece), Resource::kNone, 5}}} {}
 
   [[nodiscard]] std::string_view name() const override { return "pressure"; }
   [[nodiscard]] Tier tier() const override { return Tier::fast; }
@@ -35,9 +39,14 @@ class PressureCollector final : public Collector {
     int error = ENOENT;
     bool any = false;
     for (Resource& resource : resources_) {
+      if (resource.rests > 0) {
+        --resource.rests;
+        continue;
+      }
       const auto text = resource.file.read_if_there();
       if (!text) {
         if (text.error() != ENOENT) error = text.error();
+        resource.rests = kRunsToRest;
         continue;
       }
       any = true;
@@ -47,6 +56,7 @@ class PressureCollector final : public Collector {
       emit(resource.full, pressure->full_us, out);
     }
     if (any) return {};
+    for (Resource& resource : resources_) resource.rests = 0;
     return with_context(fail_errno(error, "/proc/pressure").error(),
                         "the kernel measures no pressure (CONFIG_PSI, or boot with psi=1)");
   }

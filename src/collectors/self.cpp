@@ -36,7 +36,7 @@ class SelfCollector final : public Collector {
  public:
   SelfCollector(const SystemRoot& root, ReadCounters read_counters, long page_size,
                 long ticks_per_second)
-      : stat_(root.proc + "/self/stat"),
+      : stat_(root.proc + "/self/stat", Records::one_piece),
         descriptors_(root),
         read_counters_(std::move(read_counters)),
         page_size_(static_cast<double>(page_size)),

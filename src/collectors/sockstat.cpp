@@ -11,8 +11,8 @@ namespace {
 class SockstatCollector final : public Collector {
  public:
   SockstatCollector(const SystemRoot& root, long page_size)
-      : ipv4_(root.proc + "/net/sockstat"),
-        ipv6_(root.proc + "/net/sockstat6"),
+      : ipv4_(root.proc + "/net/sockstat", Records::one_piece),
+        ipv6_(root.proc + "/net/sockstat6", Records::one_piece),
         page_size_(static_cast<double>(page_size)) {}
 
   [[nodiscard]] std::string_view name() const override { return "sockstat"; }

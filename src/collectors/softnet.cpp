@@ -15,7 +15,8 @@ namespace {
 
 class SoftnetCollector final : public Collector {
  public:
-  explicit SoftnetCollector(const SystemRoot& root) : file_(root.proc + "/net/softnet_stat") {}
+  explicit SoftnetCollector(const SystemRoot& root)
+      : file_(root.proc + "/net/softnet_stat", Records::short_ones) {}
 
   [[nodiscard]] std::string_view name() const override { return "softnet"; }
   [[nodiscard]] Tier tier() const override { return Tier::fast; }

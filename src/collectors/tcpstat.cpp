@@ -1,4 +1,4 @@
-// Collector `tcpstat`. It costs by the number of connections: not each second.
+// Collector `tcpstat`. The kernel goes through its whole table of sockets: once a minute.
 #include "collectors/tcpstat.h"
 
 namespace dynolog {
@@ -12,7 +12,7 @@ class TcpstatCollector final : public Collector {
   explicit TcpstatCollector(std::function<Status(TcpConnections&)> read) : read_(std::move(read)) {}
 
   [[nodiscard]] std::string_view name() const override { return "tcpstat"; }
-  [[nodiscard]] Tier tier() const override { return Tier::medium; }
+  [[nodiscard]] Tier tier() const override { return Tier::slow; }
 
   [[nodiscard]] Status collect(Samples& out) override {
     TcpConnections connections;

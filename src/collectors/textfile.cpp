@@ -1,4 +1,6 @@
-// Collector `textfile`. Files are only parsed anew when they have changed.
+// Collector `textfile`. Files are only parsed anew when they have changed. As with node_exporter, a
+// file or a directory that is not sound is no failure of the collector: node_textfile_scrape_error
+// tells of it.
 #include "collectors/textfile.h"
 
 #include <fmt/format.h>
@@ -109,6 +111,7 @@ class TextfileCollector final : public Collector {
   [[nodiscard]] std::string_view name() const override { return "textfile"; }
   [[nodiscard]] Tier tier() const override { return Tier::medium; }
   [[nodiscard]] bool has_news() const override { return answers_.has_news(); }
+  [[nodiscard]] std::string_view problem() const override { return problem_; }
 
   [[nodiscard]] Status collect(Samples& out) override {
     if (!scrape_error_.valid()) scrape_error_ = out.open(kScrapeError, {});
@@ -119,7 +122,9 @@ class TextfileCollector final : public Collector {
     const auto answer = answers_.take();
     if (!answer) {
       out.set(scrape_error_, 1);
-      return std::unexpected(answer.error());
+      if (answer.error().kind == ErrorKind::timed_out) return std::unexpected(answer.error());
+      problem_ = answer.error().message;
+      return {};
     }
     if (*answer == nullptr) return {};  // asked for a moment ago
     out.read_at((*answer)->time);
@@ -127,9 +132,9 @@ class TextfileCollector final : public Collector {
       files_ = *(*answer)->value;
       take_files(out);
     }
+    problem_ = file_problem_;
     for (const auto& [key, entry] : entries_) out.set(entry.series, entry.value);
     out.set(scrape_error_, problem_.empty() ? 0 : 1);
-    if (!problem_.empty()) return fail(ErrorKind::invalid, problem_);
     return {};
   }
 
@@ -162,9 +167,9 @@ class TextfileCollector final : public Collector {
     }
     for (auto& [key, gone] : before) out.close(gone.series);
     for (const Wanted& series : wanted) open(series, out);
-    problem_ = merged.problems.empty() ? "" : merged.problems.front();
+    file_problem_ = merged.problems.empty() ? "" : merged.problems.front();
     if (merged.problems.size() > 1) {
-      problem_ += fmt::format(" (and {} more)", merged.problems.size() - 1);
+      file_problem_ += fmt::format(" (and {} more)", merged.problems.size() - 1);
     }
   }
 
@@ -221,7 +226,8 @@ class TextfileCollector final : public Collector {
   std::vector<TextFile> files_;
   std::map<Key, Entry> entries_;
   SeriesHandle scrape_error_;
-  std::string problem_;
+  std::string file_problem_;  // of the files that there are
+  std::string problem_;       // of the last reading
 };
 
 }  // namespace

@@ -26,21 +26,27 @@ class TimeCollector final : public Collector {
   }
 
  private:
-  // The zone's name changes with daylight saving time: then it is another series.
+  // The zone's name changes with daylight saving time: then it is another series. It changes at a
+  // whole minute.
   void emit_zone(std::time_t now, Samples& out) {
+    if (offset_.valid() && now / 60 == minute_) return out.set(offset_, seconds_east_);
     std::tm local{};
     if (::localtime_r(&now, &local) == nullptr || local.tm_zone == nullptr) return;
+    minute_ = now / 60;
     if (!offset_.valid() || zone_ != local.tm_zone) {
       zone_ = local.tm_zone;
       out.close(offset_);
       offset_ = out.open(kTimeMetrics[1], {zone_});
     }
-    out.set(offset_, static_cast<double>(local.tm_gmtoff));
+    seconds_east_ = static_cast<double>(local.tm_gmtoff);
+    out.set(offset_, seconds_east_);
   }
 
   SeriesHandle time_;
   SeriesHandle offset_;
   std::string zone_;
+  std::time_t minute_ = 0;  // of the offset
+  double seconds_east_ = 0;
 };
 
 class ClocksourceCollector final : public Collector {

@@ -1,4 +1,4 @@
-// Collector `top`. Each process costs a file, two where it is no kernel thread.
+// Collector `top`. Each process costs a file, and one that runs another one.
 #include "collectors/top.h"
 
 #include <fcntl.h>
@@ -30,13 +30,18 @@ static_assert(kDiskIo.id == "process.disk_io");
 // would open and close series all the time.
 constexpr int kLooksToStay = 6;
 
+// A kernel thread that slept is not looked at so many times, unless somebody looks himself.
+constexpr int kLooksToRest = 5;
+
 struct Seen {
   std::uint32_t pid = 0;
   ProcessUsage usage;
   ProcessIo io;
-  double cpu = 0;    // ticks since the look before
-  double bytes = 0;  // of IO since then
-  int stays = 0;     // looks
+  double cpu = 0;            // ticks since the look before
+  double bytes = 0;          // of IO since then
+  int stays = 0;             // looks
+  int rested = 0;            // looks
+  bool is_compared = false;  // with the look before: `cpu` and `bytes` mean something
   SeriesHandle user, system, resident, threads, read, written;
 
   [[nodiscard]] bool is_open() const { return user.valid(); }
@@ -85,28 +90,46 @@ class TopCollector final : public Collector {
   // The kernel lists processes by pid: what was seen at the look before is next to its place.
   void look_at(const char* name, std::size_t& before, Samples& out) {
     const auto pid = parse_number<std::uint32_t>(name);
-    const auto usage = parse_process_usage(read(name, "/stat"));
-    if (!pid || !usage) return;  // it has ended meanwhile
+    if (!pid) return;
     while (before < before_.size() && before_[before].pid < *pid) close(before_[before++], out);
-    Seen seen;
-    if (before < before_.size() && before_[before].pid == *pid) {
-      if (before_[before].usage.start_ticks == usage->start_ticks) {
-        seen = before_[before];
-      } else {
-        close(before_[before], out);  // its pid was taken again
-      }
-      ++before;
+    Seen* known = nullptr;
+    if (before < before_.size() && before_[before].pid == *pid) known = &before_[before++];
+    if (known != nullptr && rests(*known)) {
+      now_.push_back(*known);
+      ++now_.back().rested;
+      return;
     }
-    const bool is_known = seen.pid != 0;
-    const bool kernel_thread = usage->virtual_bytes == 0;
-    const ProcessIo io = kernel_thread ? ProcessIo{} : parse_process_io(read(name, "/io"));
+    const auto usage = parse_process_usage(read(name, "/stat"));
+    if (known != nullptr && (!usage || known->usage.start_ticks != usage->start_ticks)) {
+      close(*known, out);  // it has ended, and its pid may have been taken again
+      known = nullptr;
+    }
+    if (!usage) return;
+    Seen seen = known != nullptr ? *known : Seen{};
+    const bool is_known = known != nullptr;
     const auto ticks = [](const ProcessUsage& of) { return of.user_ticks + of.system_ticks; };
+    const bool kernel_thread = usage->virtual_bytes == 0;
+    // Nearly all processes sleep: of one that did not run, and is not shown, a second file tells
+    // nothing new.
+    const bool slept =
+        is_known && !seen.is_open() && seen.bytes == 0 && ticks(seen.usage) == ticks(*usage);
+    const ProcessIo io = kernel_thread ? ProcessIo{}
+                         : slept       ? seen.io
+                                       : parse_process_io(read(name, "/io"));
     seen.cpu = is_known ? increase(ticks(seen.usage), ticks(*usage)) : 0;
     seen.bytes = is_known ? increase(total(seen.io), total(io)) : 0;
+    seen.is_compared = is_known;
+    seen.rested = 0;
     seen.pid = *pid;
     seen.usage = *usage;
     seen.io = io;
     now_.push_back(seen);
+  }
+
+  // A host has hundreds of kernel threads that do nothing.
+  [[nodiscard]] bool rests(const Seen& seen) const {
+    return seen.usage.virtual_bytes == 0 && seen.is_compared && seen.cpu == 0 && !seen.is_open() &&
+           seen.rested < kLooksToRest && !has_news();
   }
 
   static std::uint64_t total(const ProcessIo& io) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <optional>
 #include <set>
@@ -55,7 +56,7 @@ TEST_F(TopTest, FirstByCpuMemoryAndIo) {
   process(2, {.cpu = 100, .pages = 9, .read = 50});
   EXPECT_EQ(shown(), (std::set{2})) << "of the first look only the memory counts";
   process(3, {.cpu = 400, .pages = 2, .read = 50});
-  process(4, {.cpu = 100, .pages = 2, .read = 70});
+  process(4, {.cpu = 101, .pages = 2, .read = 70});
   EXPECT_EQ(shown(), (std::set{2, 3, 4}));
   const auto values = ticks_->tick();
   const std::string uid = fmt::to_string(::geteuid());
@@ -65,6 +66,21 @@ TEST_F(TopTest, FirstByCpuMemoryAndIo) {
   // They are among them for a while after they stopped using most.
   for (int i = 0; i < 4; ++i) EXPECT_EQ(shown(), (std::set{2, 3, 4}));
   EXPECT_EQ(shown(), (std::set{2}));
+}
+
+// Its second file is not read until then.
+TEST_F(TopTest, WhatAProcessReadCountsOnceItHasRun) {
+  make(1);
+  process(2, {.cpu = 100, .pages = 9});
+  process(3, {.cpu = 100, .pages = 2, .read = 50});
+  EXPECT_EQ(shown(), (std::set{2}));
+  process(3, {.cpu = 100, .pages = 2, .read = 70});
+  EXPECT_EQ(shown(), (std::set{2}));
+  process(2, {.cpu = 105, .pages = 9});
+  process(3, {.cpu = 101, .pages = 2, .read = 80});
+  EXPECT_EQ(shown(), (std::set{2, 3}));
+  EXPECT_EQ(ticks_->tick().at("process.disk_io 3 p 3 " + fmt::to_string(::geteuid()) + " read"),
+            80);
 }
 
 TEST_F(TopTest, ProcessesEndAndPidsAreTakenAgain) {
@@ -87,6 +103,25 @@ TEST_F(TopTest, KernelThreadsHaveNoMemoryAndNoIo) {
   process(2, {.cpu = 9, .read = 9, .address_space = 0});
   EXPECT_EQ(shown(), (std::set{2}));
   for (const auto& [key, value] : ticks_->tick()) EXPECT_FALSE(key.starts_with("process.disk"));
+}
+
+TEST_F(TopTest, AKernelThreadThatSleptIsLookedAtOnceAMinute) {
+  make(10);
+  const auto thread = [&](int cpu) { process(2, {.cpu = cpu, .address_space = 0}); };
+  thread(5);
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(shown(), IsEmpty());
+  thread(6);
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(shown(), IsEmpty());
+  EXPECT_EQ(shown(), (std::set{2}));
+  thread(7);
+  EXPECT_EQ(ticks_->tick().at("process.cpu_time 2 p 2 " + fmt::to_string(::geteuid()) + " user"),
+            0.07)
+      << "one that runs is looked at each time";
+  for (int i = 0; i < 7; ++i) shown();
+  EXPECT_THAT(shown(), IsEmpty());
+  thread(8);
+  looked_at_ = true;
+  EXPECT_EQ(shown(), (std::set{2})) << "somebody looks";
 }
 
 TEST_F(TopTest, OffAndLookedAt) {

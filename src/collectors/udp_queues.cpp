@@ -10,8 +10,8 @@ namespace {
 class UdpQueuesCollector final : public Collector {
  public:
   explicit UdpQueuesCollector(const SystemRoot& root)
-      : families_{Family{"v4", KeptFile(root.proc + "/net/udp")},
-                  Family{"v6", KeptFile(root.proc + "/net/udp6")}} {}
+      : families_{Family{"v4", KeptFile(root.proc + "/net/udp", Records::short_ones)},
+                  Family{"v6", KeptFile(root.proc + "/net/udp6", Records::short_ones)}} {}
 
   [[nodiscard]] std::string_view name() const override { return "udp_queues"; }
   // The kernel walks through all its UDP sockets.

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "collectors/known_entries.h"
+#include "collectors/oom_kills.h"
 #include "kernel/key_values.h"
 
 namespace dynolog {
@@ -13,7 +14,7 @@ constexpr std::string_view kPagesPrefix = "nr_";
 class VmstatCollector final : public Collector {
  public:
   VmstatCollector(const SystemRoot& root, NamePattern wanted)
-      : file_(root.proc + "/vmstat"), wanted_(std::move(wanted)) {}
+      : file_(root.proc + "/vmstat", Records::short_ones), wanted_(std::move(wanted)) {}
 
   [[nodiscard]] std::string_view name() const override { return "vmstat"; }
   [[nodiscard]] Tier tier() const override { return Tier::fast; }
@@ -25,6 +26,7 @@ class VmstatCollector final : public Collector {
     for_each_key_value(*text, [&](std::string_view field, std::optional<double> value) {
       const SeriesHandle* series = fields_.next(field, [&] { return open(field, out); });
       if (series != nullptr) set_or_malformed(out, *series, value);
+      if (value && field == "oom_kill") oom_kills_.take(*value, "host", out);
     });
     fields_.finish([&](SeriesHandle& gone) { out.close(gone); });
     return {};
@@ -40,6 +42,7 @@ class VmstatCollector final : public Collector {
   KeptFile file_;
   NamePattern wanted_;
   KnownSeries fields_;
+  OomKills oom_kills_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "collectors/collector_fixture.h"
 #include "collectors/filesystem.h"
+#include "collectors/systemd.h"
 #include "collectors/textfile.h"
 
 namespace dynolog {
@@ -115,7 +116,10 @@ class TextfileTest : public ::testing::Test {
     worker_->answer(std::move(files));
     return ticks_.tick();
   }
-  std::string problem() const { return ticks_.status() ? "" : ticks_.status().error().message; }
+  std::string problem() const {
+    EXPECT_TRUE(ticks_.status()) << "as with node_exporter, no failure of the collector";
+    return std::string(ticks_.collector().problem());
+  }
 
   std::shared_ptr<FakeAsked<std::vector<TextFile>>> worker_ =
       std::make_shared<FakeAsked<std::vector<TextFile>>>();
@@ -151,6 +155,8 @@ TEST_F(TextfileTest, AFileThatIsWrongCostsItselfOnly) {
   EXPECT_EQ(values.at("textfile.scrape_error"), 1);
   EXPECT_THAT(problem(), HasSubstr("/d/b.prom: line 2"));
   EXPECT_THAT(problem(), HasSubstr("1 more"));
+  EXPECT_EQ(tick({file("/d/b.prom", "x 1\n")}).at("textfile.scrape_error"), 0);
+  EXPECT_EQ(problem(), "");
 }
 
 TEST_F(TextfileTest, FilesThatDoNotAgree) {
@@ -166,9 +172,64 @@ TEST_F(TextfileTest, FilesThatDoNotAgree) {
 TEST_F(TextfileTest, WithoutADirectoryThereIsNoError) {
   Ticks ticks(make_textfile_collector(nullptr));
   EXPECT_EQ(ticks.tick().at("textfile.scrape_error"), 0);
+}
+
+TEST_F(TextfileTest, ADirectoryThatIsGone) {
+  EXPECT_EQ(tick({file("/d/a.prom", "x 1\n")}).at("x"), 1);
   worker_->answer(fail(ErrorKind::not_found, "/d: No such file or directory"));
-  EXPECT_EQ(ticks_.tick().at("textfile.scrape_error"), 1);
-  EXPECT_FALSE(ticks_.status());
+  const auto values = ticks_.tick();
+  EXPECT_EQ(values.at("textfile.scrape_error"), 1);
+  EXPECT_FALSE(values.contains("x"));
+  EXPECT_EQ(problem(), "/d: No such file or directory");
+  EXPECT_EQ(tick({file("/d/a.prom", "x 1\n")}).at("x"), 1);
+  EXPECT_EQ(problem(), "");
+}
+
+TEST_F(TextfileTest, AWorkerThatDoesNotAnswerIsAFailure) {
+  tick({});
+  for (int i = 0; i < 4; ++i) ticks_.tick();
+  EXPECT_EQ(ticks_.status().error().kind, ErrorKind::timed_out);
+}
+
+class SystemdTest : public ::testing::Test {
+ protected:
+  std::map<std::string, double> tick(std::vector<UnitState> units) {
+    worker_->answer(std::move(units));
+    return ticks_.tick();
+  }
+
+  std::shared_ptr<FakeAsked<std::vector<UnitState>>> worker_ =
+      std::make_shared<FakeAsked<std::vector<UnitState>>>();
+  Ticks ticks_{make_systemd_collector(worker_)};
+};
+
+TEST_F(SystemdTest, AUnitIsInOneOfFiveStates) {
+  const auto values = tick({{"ssh.service", "loaded", "active", "notify"},
+                            {"a.mount", "loaded", "failed", ""},
+                            {"x.service", "loaded", "reloading", "simple"}});
+  EXPECT_THAT(values, SizeIs(15));
+  EXPECT_EQ(values.at("systemd.unit_state ssh.service active notify"), 1);
+  EXPECT_EQ(values.at("systemd.unit_state ssh.service failed notify"), 0);
+  EXPECT_EQ(values.at("systemd.unit_state a.mount failed "), 1);
+  EXPECT_EQ(values.at("systemd.unit_state x.service active simple"), 0) << "as node_exporter says";
+  EXPECT_EQ(ticks_.collector().problem(), "");
+}
+
+TEST_F(SystemdTest, AUnitThatIsNotLoadedIsAProblem) {
+  EXPECT_THAT(tick({{"ssh.service", "loaded", "active", "notify"}}), SizeIs(5));
+  EXPECT_THAT(
+      tick({{"ssh.service", "not-found", "inactive", ""}, {"b.service", "masked", "inactive", ""}}),
+      IsEmpty());
+  EXPECT_TRUE(ticks_.status());
+  EXPECT_EQ(ticks_.collector().problem(), "ssh.service is not-found, b.service is masked");
+  EXPECT_THAT(tick({{"ssh.service", "loaded", "failed", "notify"}}), SizeIs(5));
+  EXPECT_EQ(ticks_.collector().problem(), "");
+}
+
+TEST(Systemd, WithoutNamesItIsOff) {
+  Ticks ticks(make_systemd_collector(nullptr));
+  EXPECT_THAT(ticks.tick(), IsEmpty());
+  EXPECT_EQ(ticks.status().error().kind, ErrorKind::unavailable);
 }
 
 }  // namespace

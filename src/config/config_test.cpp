@@ -573,6 +573,7 @@ TEST_F(ConfigTest, EachRowChangesItsOwnLineOnly) {
     if (row.name == "otlp_compression") return {"none"};
     if (row.name == "otlp_headers" || row.name == "otlp_resource_attributes") return {"a=b"};
     if (row.name == "cgroup_slices") return {"machine.slice"};
+    if (row.name == "systemd_units") return {"ssh.service"};
     if (row.name == "job_labels") return {"user"};
     return {"/other"};
   };
@@ -613,6 +614,16 @@ TEST_F(ConfigTest, ControlGroupsAndLabelsOfJobs) {
   }
   EXPECT_THAT(error({"--job_labels=pid"}), HasSubstr("must be user"));
   EXPECT_THAT(error({"--filesystem_types_exclude=("}), HasSubstr("no regular expression"));
+}
+
+TEST_F(ConfigTest, UnitsAreNamedWithTheirKind) {
+  EXPECT_THAT(
+      options({"--systemd_units=ssh.service,a\\x2db@1.mount"}).metrics.collectors.systemd.units,
+      testing::ElementsAre("ssh.service", "a\\x2db@1.mount"));
+  for (const char* unit : {"ssh", ".service", "ssh.", "s*.service", "a b.service", "a/b.mount"}) {
+    EXPECT_THAT(error({std::string("--systemd_units=") + unit}), HasSubstr("as in ssh.service"))
+        << unit;
+  }
 }
 
 TEST_F(ConfigTest, CollectorsAreFilteredAndReadAtOtherIntervals) {

@@ -137,6 +137,27 @@ Status keep_slices(std::vector<std::string>& target, const Values& values) {
   return {};
 }
 
+Status keep_units(std::vector<std::string>& target, const Values& values) {
+  constexpr std::size_t kMaxUnits = 64;
+  constexpr std::size_t kMaxName = 255;  // systemd's own limit
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\\@";
+  auto units = list_value(values);
+  if (!units) return std::unexpected(std::move(units.error()));
+  if (units->size() > kMaxUnits) {
+    return fail(ErrorKind::invalid, fmt::format("must be at most {} units", kMaxUnits));
+  }
+  for (const std::string& unit : *units) {
+    const std::size_t dot = unit.rfind('.');
+    if (unit.size() > kMaxName || unit.find_first_not_of(kAllowed) != std::string::npos ||
+        dot == std::string::npos || dot == 0 || dot + 1 == unit.size()) {
+      return fail(ErrorKind::invalid, "must be names of units with their kind, as in ssh.service");
+    }
+  }
+  target = std::move(*units);
+  return {};
+}
+
 Status keep_job_labels(CollectorOptions::Jobs& target, const Values& values) {
   const auto names = list_value(values);
   if (!names) return std::unexpected(names.error());
@@ -614,6 +635,14 @@ constexpr std::array kRows{
                 return keep(to.metrics.collectors.top.processes, integer_value(from, 0, 100));
               },
               [](const Options& from) { return show(from.metrics.collectors.top.processes); },
+              Reload::at_once},
+    OptionRow{kMetrics, "systemd_units", ValueKind::list, "NAME,...",
+              "Units of systemd whose states are read each minute, such as slurmd.service; none: "
+              "nobody is asked",
+              [](Options& to, const Values& from) {
+                return keep_units(to.metrics.collectors.systemd.units, from);
+              },
+              [](const Options& from) { return show(from.metrics.collectors.systemd.units); },
               Reload::at_once},
     OptionRow{kMetrics, "textfile_directory", ValueKind::text, "DIR",
               "Directory whose files *.prom hold metrics in Prometheus' text format; empty: none",

@@ -331,6 +331,15 @@ class WiredDaemon final : public Daemon {
         });
   }
 
+  [[nodiscard]] std::shared_ptr<AskedUnits> asked_units(const Options& options) {
+    const std::vector<std::string>& names = options.metrics.collectors.systemd.units;
+    if (names.empty()) return nullptr;
+    return std::make_shared<AskedOfLoop<std::vector<UnitState>>>(
+        loop_, world_.clock, [this, names](AskedOfLoop<std::vector<UnitState>>::Done done) {
+          mounts_->units(names, std::move(done));
+        });
+  }
+
   [[nodiscard]] std::shared_ptr<AskedRanks> asked_ranks(const Options& options) {
     return std::make_shared<AskedOfLoop<std::vector<RankFacts>>>(
         loop_, world_.clock,
@@ -351,6 +360,7 @@ class WiredDaemon final : public Daemon {
             .file_systems = asked_file_systems(options),
             .text_files = asked_text_files(options),
             .ranks = asked_ranks(options),
+            .units = asked_units(options),
             .somebody_looks = [this] { return somebody_looks(); }};
   }
 
@@ -691,8 +701,9 @@ class WiredDaemon final : public Daemon {
       stage.total_duration_s = state.total_duration_s;
       stage.successes = state.successes;
       stage.failures = state.failures;
-      stage.last_error = state.last_error;
-      stage.failing = state.failing;
+      const bool has_problem = !state.failing && !state.problem.empty();
+      stage.last_error = has_problem ? state.problem : state.last_error;
+      stage.failing = state.failing || has_problem;
       stage.unavailable = state.unavailable;
       if (state.last_success) {
         const std::chrono::duration<double> age = now - *state.last_success;

@@ -63,6 +63,12 @@ bool holds_only_our_socket(int directory) {
   return true;
 }
 
+bool is_old(int users, const std::string& name, WallTime now) {
+  struct stat info{};
+  if (::fstatat(users, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  return now - WallTime(std::chrono::seconds(info.st_mtim.tv_sec)) >= kUnusedFor;
+}
+
 bool remove_unused(int users, const std::string& name, WallTime now) {
   const UniqueFd directory(
       ::openat(users, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -144,13 +150,20 @@ std::vector<std::string> RunDirectory::user_directories() const {
 }
 
 std::size_t RunDirectory::collect_user_directories(const SystemRoot& root, WallTime now) const {
-  const auto busy = users_with_processes(root);
   const UniqueFd users(
       ::openat(directory_.get(), "u", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!busy || !users.valid()) return 0;
-  std::size_t removed = 0;
+  if (!users.valid()) return 0;
+  std::vector<std::string> old;
   for (const std::string& path : user_directories()) {
-    const std::string name = std::filesystem::path(path).filename();
+    std::string name = std::filesystem::path(path).filename();
+    if (is_old(users.get(), name, now)) old.push_back(std::move(name));
+  }
+  // Looking at every process of the host is for those only: the daemon's start waits for it.
+  if (old.empty()) return 0;
+  const auto busy = users_with_processes(root);
+  if (!busy) return 0;
+  std::size_t removed = 0;
+  for (const std::string& name : old) {
     const auto uid = parse_number<std::uint32_t>(name);
     if (!uid || busy->contains(Uid{*uid})) continue;
     if (remove_unused(users.get(), name, now)) ++removed;

@@ -5,13 +5,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/number.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
 
 namespace dynolog {
+namespace {
+
+constexpr std::size_t kMaxLong = 256U << 10U;
+
+}  // namespace
 
 void AttributeReader::set_path(std::initializer_list<std::string_view> parts) {
   path_ = directory_;
@@ -21,15 +26,17 @@ void AttributeReader::set_path(std::initializer_list<std::string_view> parts) {
   }
 }
 
+UniqueFd AttributeReader::open(std::initializer_list<std::string_view> parts) {
+  set_path(parts);
+  UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  error_ = fd.valid() ? 0 : errno;
+  return fd;
+}
+
 std::optional<std::string_view> AttributeReader::read(
     std::initializer_list<std::string_view> parts) {
-  set_path(parts);
-  error_ = 0;
-  const UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd.valid()) {
-    error_ = errno;
-    return std::nullopt;
-  }
+  const UniqueFd fd = open(parts);
+  if (!fd.valid()) return std::nullopt;
   ssize_t got = 0;
   do {
     got = ::read(fd.get(), buffer_.data(), buffer_.size());
@@ -39,6 +46,29 @@ std::optional<std::string_view> AttributeReader::read(
     return std::nullopt;
   }
   return trim(std::string_view(buffer_.data(), static_cast<std::size_t>(got)));
+}
+
+std::optional<std::string_view> AttributeReader::read_long(
+    std::initializer_list<std::string_view> parts) {
+  const UniqueFd fd = open(parts);
+  if (!fd.valid()) return std::nullopt;
+  for (std::size_t size = 0;;) {
+    if (size == long_buffer_.size()) {
+      if (size >= kMaxLong) {
+        error_ = EFBIG;
+        return std::nullopt;
+      }
+      long_buffer_.resize(std::max(buffer_.size(), 2 * size));
+    }
+    const ssize_t got = ::read(fd.get(), long_buffer_.data() + size, long_buffer_.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      error_ = errno;
+      return std::nullopt;
+    }
+    if (got == 0) return std::string_view(long_buffer_).substr(0, size);
+    size += static_cast<std::size_t>(got);
+  }
 }
 
 std::optional<double> AttributeReader::number(std::initializer_list<std::string_view> parts) {

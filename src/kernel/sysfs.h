@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/unique_fd.h"
+
 namespace dynolog {
 
 // Attributes of sysfs: opened, read and closed each time, as there may be thousands of them, and
@@ -23,21 +25,27 @@ class AttributeReader {
   // 4096 bytes, as sysfs has it. nullopt when there is no such file or it has no value: drivers
   // answer EINVAL for what they do not know.
   [[nodiscard]] std::optional<std::string_view> read(std::initializer_list<std::string_view> parts);
-  // The same as a number; nullopt for what is none. "0x" begins a hexadecimal one.
+  // The whole of a longer text, as debugfs has them, at most 256 KiB.
+  [[nodiscard]] std::optional<std::string_view> read_long(
+      std::initializer_list<std::string_view> parts);
+  // read() as a number; nullopt for what is none. "0x" begins a hexadecimal one.
   [[nodiscard]] std::optional<double> number(std::initializer_list<std::string_view> parts);
   [[nodiscard]] bool exists(std::initializer_list<std::string_view> parts);
   // Tells a device from another one that has its name by now; 0: there is none.
   [[nodiscard]] std::uint64_t identity(std::initializer_list<std::string_view> parts);
-  // Why the last read() or number() had nothing: an errno; 0 when it had, or when it was no number.
+  // Why the last read(), read_long() or number() had nothing: an errno; 0 when it had, or when it
+  // was no number.
   [[nodiscard]] int error() const { return error_; }
 
  private:
   void set_path(std::initializer_list<std::string_view> parts);
+  [[nodiscard]] UniqueFd open(std::initializer_list<std::string_view> parts);
 
   std::string directory_;
   std::string path_;
   int error_ = 0;
   std::array<char, 4096> buffer_{};
+  std::string long_buffer_;
 };
 
 // A directory that is kept open and listed again from its beginning.

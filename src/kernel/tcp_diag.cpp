@@ -4,7 +4,6 @@
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -18,9 +17,10 @@ namespace {
 constexpr std::size_t kBuffer = 64U << 10U;
 constexpr std::uint32_t kAllStates = (1U << kTcpStates.size()) - 1;
 
+// The older form of the question: the newer one has to name a family.
 struct Request {
   nlmsghdr header{};
-  inet_diag_req_v2 body{};
+  inet_diag_req body{};
 };
 
 std::unexpected<Error> cut_short() {
@@ -50,7 +50,7 @@ Result<DiagAnswer> add_tcp_diag(std::span<const std::byte> datagram, TcpConnecti
       std::memcpy(&error, body.data(), sizeof error);
       return fail_errno(error < 0 ? -error : EPROTO, "socket diagnosis");
     }
-    if (header.nlmsg_type == SOCK_DIAG_BY_FAMILY) {
+    if (header.nlmsg_type == TCPDIAG_GETSOCK) {
       inet_diag_msg message{};
       if (body.size() < sizeof message) return cut_short();
       std::memcpy(&message, body.data(), sizeof message);
@@ -75,23 +75,17 @@ Status TcpDiag::read(TcpConnections& into) {
     (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     buffer_.resize(kBuffer);
   }
-  for (const int family : {AF_INET, AF_INET6}) {
-    if (auto asked = ask(static_cast<std::uint8_t>(family), into); !asked) {
-      socket_.reset();  // what is left of the answer is not to be taken for the next one
-      return asked;
-    }
-  }
-  return {};
+  Status asked = ask(into);
+  if (!asked) socket_.reset();  // what is left of the answer is not to be taken for the next one
+  return asked;
 }
 
-Status TcpDiag::ask(std::uint8_t family, TcpConnections& into) {
+Status TcpDiag::ask(TcpConnections& into) {
   Request request;
   request.header.nlmsg_len = sizeof request;
-  request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  request.header.nlmsg_type = TCPDIAG_GETSOCK;
   request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
   request.header.nlmsg_seq = ++sequence_;
-  request.body.sdiag_family = family;
-  request.body.sdiag_protocol = IPPROTO_TCP;
   request.body.idiag_states = kAllStates;
   if (::send(socket_.get(), &request, sizeof request, 0) < 0) {
     return fail_errno(errno, "socket diagnosis");

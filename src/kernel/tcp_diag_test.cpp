@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 namespace dynolog {
 namespace {
@@ -30,7 +31,7 @@ std::vector<std::byte> connection(std::uint8_t state, std::uint32_t queued) {
   body.idiag_state = state;
   body.idiag_rqueue = queued;
   body.idiag_wqueue = 2 * queued;
-  return message(SOCK_DIAG_BY_FAMILY, &body, sizeof body);
+  return message(TCPDIAG_GETSOCK, &body, sizeof body);
 }
 
 TEST(TcpDiag, CountsAnAnswer) {
@@ -64,20 +65,37 @@ TEST(TcpDiag, RefusesWhatIsCutShort) {
   EXPECT_EQ(denied.error().kind, ErrorKind::denied);
 }
 
-TEST(TcpDiag, FindsAListenerOfItsOwn) {
-  const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(::listen(listener.get(), 1), 0);
+std::uint64_t listening() {
   TcpDiag diag;
   TcpConnections connections;
   for (int i = 0; i < 2; ++i) {
     const Status read = diag.read(connections);
-    ASSERT_TRUE(read) << read.error().message;
-    EXPECT_GE(connections.by_state[10], 1U) << "listen";
+    EXPECT_TRUE(read) << read.error().message;
   }
+  return connections.by_state[10];
+}
+
+TEST(TcpDiag, FindsListenersOfItsOwn) {
+  const UniqueFd four(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::bind(four.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(four.get(), 1), 0);
+  const std::uint64_t before = listening();
+  EXPECT_GE(before, 1U);
+  std::vector<UniqueFd> six;  // more than other processes may close meanwhile
+  for (int i = 0; i < 50; ++i) {
+    six.emplace_back(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in6 any{};
+    any.sin6_family = AF_INET6;
+    any.sin6_addr = in6addr_loopback;
+    if (::bind(six.back().get(), reinterpret_cast<const sockaddr*>(&any), sizeof any) != 0) {
+      GTEST_SKIP() << "there is no IPv6 here";
+    }
+    ASSERT_EQ(::listen(six.back().get(), 1), 0);
+  }
+  EXPECT_GE(listening(), before + 20) << "of IPv6 too";
 }
 
 }  // namespace

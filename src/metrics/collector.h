@@ -25,6 +25,10 @@ class Collector {
   // For what a worker reads: it has answered since the last collect(), which is then called at the
   // next tick, whatever the tier.
   [[nodiscard]] virtual bool has_news() const { return false; }
+
+  // What somebody has to mend, although the last collect() succeeded: a part of what it reads is
+  // not sound. "": nothing. Logged once, and shown until it is mended.
+  [[nodiscard]] virtual std::string_view problem() const { return ""; }
 };
 
 }  // namespace dynolog

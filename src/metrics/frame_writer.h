@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -30,6 +31,8 @@ class FrameWriter final : public Samples {
   [[nodiscard]] const AbsentCounts& absences(SourceIndex source) const {
     return sources_[source].absences;
   }
+  // What was told since the last call.
+  [[nodiscard]] std::vector<Event> take_events() { return std::exchange(events_, {}); }
   // Why open() refused the first series it refused since the last call.
   [[nodiscard]] std::optional<std::string> take_open_error(SourceIndex source);
 
@@ -41,6 +44,7 @@ class FrameWriter final : public Samples {
   void close(SeriesHandle& handle) override;
   void set(SeriesHandle handle, double value) override;
   void absent(SeriesHandle handle, AbsentReason reason) override;
+  void tell(Event event) override { events_.push_back(std::move(event)); }
   void read_at(MonotonicTime time) override { frame_.sources_[current_].time = time; }
   [[nodiscard]] WallTime wall() const override { return frame_.wall_; }
 
@@ -59,6 +63,7 @@ class FrameWriter final : public Samples {
   Frame frame_;
   std::vector<std::uint64_t> written_at_;  // by slot: the tick of its last write
   std::vector<Source> sources_;
+  std::vector<Event> events_;
   SourceIndex current_ = 0;
 };
 

@@ -67,8 +67,21 @@ void Sampler::run_collector(SourceIndex source, WallTime wall) {
   entry.missing = !status && is_not_here(status.error().kind);
   board_.set_absences(entry.stage, writer_.absences(source));
   report(entry.stage, board_.record(entry.stage, duration, status, wall), status);
+  note_problem(entry);
+  for (const Event& event : writer_.take_events()) deliver(event);
   if (const auto error = writer_.take_open_error(source)) {
     log_.warning("collector {}: {}", entry.collector->name(), *error);
+  }
+}
+
+void Sampler::note_problem(const CollectorStage& entry) {
+  const std::string_view problem = entry.collector->problem();
+  if (problem == board_.own()[entry.stage].problem) return;
+  board_.set_problem(entry.stage, problem);
+  if (problem.empty()) {
+    log_.info("collector {}: all of it is sound again", entry.collector->name());
+  } else {
+    log_.warning("collector {}: {}", entry.collector->name(), problem);
   }
 }
 

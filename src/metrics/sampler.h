@@ -52,6 +52,7 @@ class Sampler {
   void run_framework_source(WallTime wall, std::uint64_t late_ticks, std::uint64_t events_dropped);
   void run_sink(SinkStage& entry, const Frame& frame);
   void report(std::size_t stage, StageBoard::Change change, const Status& status);
+  void note_problem(const CollectorStage& entry);
 
   const PipelineOptions options_;
   const Clock& clock_;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "metrics/naming.h"
 #include "testing/capturing_log.h"
@@ -140,6 +141,47 @@ TEST_F(SamplerTest, NewsAreTakenAtTheNextTickWhateverTheTier) {
   clock_.set_wall(WallTime(seconds(1'700'000'040)));
   sampler.tick(0, 0);
   EXPECT_EQ(runs, 3) << "its own turn stays";
+}
+
+// One that reads, though not all of it is sound.
+class ComplainingCollector final : public Collector {
+ public:
+  explicit ComplainingCollector(const std::string& problem) : problem_(problem) {}
+  [[nodiscard]] std::string_view name() const override { return "complaining"; }
+  [[nodiscard]] Tier tier() const override { return Tier::fast; }
+  [[nodiscard]] std::string_view problem() const override { return problem_; }
+  [[nodiscard]] Status collect(Samples&) override { return {}; }
+
+ private:
+  const std::string& problem_;
+};
+
+TEST_F(SamplerTest, WhatACollectorTellsOfReachesTheSinks) {
+  bool happens = true;
+  start(Tier::fast, [&](Samples& out) -> Status {
+    if (std::exchange(happens, false)) out.tell({.time = out.wall(), .kind = "test.event"});
+    return {};
+  });
+  for (int i = 0; i < 3; ++i) tick();
+  EXPECT_THAT(seen_.events, testing::ElementsAre("test.event"));
+}
+
+TEST_F(SamplerTest, AProblemIsSaidOnceAndIsNoFailure) {
+  std::string problem;
+  std::vector<std::unique_ptr<Collector>> collectors;
+  collectors.push_back(std::make_unique<ComplainingCollector>(problem));
+  Sampler sampler(options_, std::move(collectors), {}, clock_, log_);
+  sampler.tick(0, 0);
+  EXPECT_TRUE(log_.lines().empty());
+  problem = "b.prom: line 2";
+  for (int i = 0; i < 3; ++i) sampler.tick(0, 0);
+  EXPECT_EQ(log_.count("collector complaining: b.prom: line 2"), 1U);
+  EXPECT_EQ(sampler.states()[0].problem, problem);
+  EXPECT_EQ(sampler.states()[0].failures, 0U);
+  problem = "";
+  sampler.tick(0, 0);
+  EXPECT_EQ(log_.lines().size(), 2U);
+  EXPECT_EQ(sampler.states()[0].problem, "");
 }
 
 TEST_F(SamplerTest, ASlowSourceDropsATierAndSaysSoOnce) {

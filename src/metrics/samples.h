@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "metrics/descriptor.h"
+#include "metrics/event.h"
 #include "metrics/frame.h"
 
 namespace dynolog {
@@ -51,6 +52,8 @@ class Samples {
   // For values that were read earlier, by a worker: when that was. Default: when collect() was
   // called.
   virtual void read_at(MonotonicTime time) = 0;
+  // Something happened: for whoever takes events.
+  virtual void tell(Event event) = 0;
   // The tick's wall time, for gauges that are ages or starts.
   [[nodiscard]] virtual WallTime wall() const = 0;
 };

@@ -41,6 +41,11 @@ void StageBoard::set_period(std::size_t stage, std::chrono::seconds period) {
   states_[stage].period = period;
 }
 
+void StageBoard::set_problem(std::size_t stage, std::string_view problem) {
+  const std::scoped_lock lock(mutex_);
+  states_[stage].problem = problem;
+}
+
 void StageBoard::set_absences(std::size_t stage, const AbsentCounts& absences) {
   const std::scoped_lock lock(mutex_);
   states_[stage].absences = absences;

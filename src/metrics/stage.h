@@ -28,6 +28,7 @@ struct StageState {
   bool failing = false;      // the last run did not succeed
   bool unavailable = false;  // since this host does not offer what it needs
   std::string last_error;    // of the last failure, however long ago; "": none yet
+  std::string problem;       // collectors: what to mend, although it succeeds; "": nothing
   std::optional<WallTime> last_success;
   // Collectors: the time from run to run as it is now, after any drop; 0: each tick.
   std::chrono::seconds period{};
@@ -48,6 +49,7 @@ class StageBoard {
   // One run's outcome; `wall` is its tick's.
   Change record(std::size_t stage, Nanoseconds duration, const Status& status, WallTime wall);
   void set_period(std::size_t stage, std::chrono::seconds period);
+  void set_problem(std::size_t stage, std::string_view problem);
   void set_absences(std::size_t stage, const AbsentCounts& absences);
   void set_queue(std::size_t stage, const SinkQueue& queue);
   void count_failed_event(std::size_t stage, const Error& error);

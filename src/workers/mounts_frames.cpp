@@ -80,7 +80,8 @@ std::string encode(const MountsRequest& request) {
   return frame_text({{"verb", static_cast<int>(request.verb)},
                      {"points", filter_json(request.mount_points)},
                      {"types", filter_json(request.types)},
-                     {"directory", request.directory}});
+                     {"directory", request.directory},
+                     {"units", request.units}});
 }
 
 Result<MountsRequest> decode_mounts_request(std::string_view body) {
@@ -88,11 +89,18 @@ Result<MountsRequest> decode_mounts_request(std::string_view body) {
   if (!json) return std::unexpected(json.error());
   FrameMembers members(*json);
   MountsRequest request;
-  request.verb = members.enumeration("verb", MountsRequest::Verb::text_files);
+  request.verb = members.enumeration("verb", MountsRequest::Verb::units);
   auto points = filter_from(members.object("points"));
   auto types = filter_from(members.object("types"));
   request.directory = members.exact_text("directory", kMaxPath);
+  const Json* units = members.array("units", kMaxUnits);
   if (!members.ok() || !points || !types) return frame_misfit();
+  for (const Json& unit : *units) {
+    if (!unit.is_string() || unit.get_ref<const std::string&>().size() > kMaxUnitName) {
+      return frame_misfit();
+    }
+    request.units.push_back(unit.get<std::string>());
+  }
   request.mount_points = std::move(*points);
   request.types = std::move(*types);
   return request;
@@ -150,6 +158,34 @@ Result<TextFilePart> decode_text_file_part(std::string_view body) {
   if (!members.ok() || newline == std::string_view::npos) return frame_misfit();
   part.bytes = body.substr(newline + 1);
   return part;
+}
+
+std::string encode_units(std::span<const UnitState> units) {
+  Json array = Json::array();
+  for (const UnitState& unit : units) {
+    array.push_back(
+        {{"name", unit.name}, {"load", unit.load}, {"state", unit.state}, {"type", unit.type}});
+  }
+  return frame_text({{"units", std::move(array)}});
+}
+
+Result<std::vector<UnitState>> decode_units(std::string_view body) {
+  const auto json = reply_object(body);
+  if (!json) return std::unexpected(json.error());
+  FrameMembers members(*json);
+  const Json* array = members.array("units", kMaxUnits);
+  if (array == nullptr) return frame_misfit();
+  std::vector<UnitState> units;
+  for (const Json& item : *array) {
+    if (!item.is_object()) return frame_misfit();
+    FrameMembers unit(item);
+    units.push_back({.name = unit.text("name"),
+                     .load = unit.text("load"),
+                     .state = unit.text("state"),
+                     .type = unit.text("type")});
+    if (!unit.ok()) return frame_misfit();
+  }
+  return units;
 }
 
 std::string encode_mounts_error(const Error& error) { return error_reply(error); }

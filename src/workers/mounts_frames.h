@@ -11,15 +11,17 @@
 #include "base/name_pattern.h"
 #include "kernel/mounts.h"
 #include "metrics/text_file.h"
+#include "metrics/unit_state.h"
 
 namespace dynolog {
 
 struct MountsRequest {
-  enum class Verb { file_systems, text_files };
+  enum class Verb { file_systems, text_files, units };
   Verb verb = Verb::file_systems;
   NameFilterOptions mount_points{};  // file_systems: which ones
   NameFilterOptions types{};
-  std::string directory{};  // text_files: where they are
+  std::string directory{};           // text_files: where they are
+  std::vector<std::string> units{};  // units: their names
 };
 [[nodiscard]] std::string encode(const MountsRequest& request);
 [[nodiscard]] Result<MountsRequest> decode_mounts_request(std::string_view body);
@@ -39,6 +41,9 @@ struct TextFilePart {
 inline constexpr std::size_t kTextFilePartBytes = 64U << 10U;
 [[nodiscard]] std::string encode(const TextFilePart& part);
 [[nodiscard]] Result<TextFilePart> decode_text_file_part(std::string_view body);
+// Units of systemd: one frame has room for as many as may be asked for.
+[[nodiscard]] std::string encode_units(std::span<const UnitState> units);
+[[nodiscard]] Result<std::vector<UnitState>> decode_units(std::string_view body);
 // An error, in the place of the last part.
 [[nodiscard]] std::string encode_mounts_error(const Error& error);
 

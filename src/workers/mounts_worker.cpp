@@ -17,6 +17,7 @@ constexpr Nanoseconds kDeadline = std::chrono::seconds(15);
 
 using MountsDone = std::function<void(Result<std::vector<MountUsage>>)>;
 using FilesDone = std::function<void(Result<std::vector<TextFile>>)>;
+using UnitsDone = std::function<void(Result<std::vector<UnitState>>)>;
 
 // Joins the parts of files. False: it breaks the rules, or a bound.
 bool add_part(TextFilePart part, std::vector<TextFile>& files) {
@@ -46,7 +47,8 @@ class MountsWorkerImpl final : public MountsWorker {
     ask({.verb = MountsRequest::Verb::file_systems,
          .mount_points = mount_points,
          .types = types,
-         .directory = {}});
+         .directory = {},
+         .units = {}});
   }
 
   void text_files(const std::string& directory, FilesDone done) override {
@@ -55,7 +57,18 @@ class MountsWorkerImpl final : public MountsWorker {
     ask({.verb = MountsRequest::Verb::text_files,
          .mount_points = {},
          .types = {},
-         .directory = directory});
+         .directory = directory,
+         .units = {}});
+  }
+
+  void units(const std::vector<std::string>& names, UnitsDone done) override {
+    units_done_.push_back(std::move(done));
+    if (units_done_.size() > 1) return;
+    ask({.verb = MountsRequest::Verb::units,
+         .mount_points = {},
+         .types = {},
+         .directory = {},
+         .units = names});
   }
 
   std::uint64_t restarts() const override { return restarts_; }
@@ -83,10 +96,13 @@ class MountsWorkerImpl final : public MountsWorker {
     verb_ = request.verb;
     channel_->call(encode(request), kDeadline, [this](const Result<std::string_view>& body) {
       pump_soon();
-      if (verb_ == MountsRequest::Verb::file_systems) {
-        tell(mounts_done_, mounts_from(body));
-      } else {
-        tell(files_done_, files_from(body));
+      switch (verb_) {
+        case MountsRequest::Verb::file_systems:
+          return tell(mounts_done_, mounts_from(body));
+        case MountsRequest::Verb::text_files:
+          return tell(files_done_, files_from(body));
+        case MountsRequest::Verb::units:
+          return tell(units_done_, units_from(body));
       }
     });
   }
@@ -111,10 +127,13 @@ class MountsWorkerImpl final : public MountsWorker {
     waiting_.pop_front();
     loop_.post([this, alive = alive_, verb = request.verb, why] {
       if (!*alive) return;
-      if (verb == MountsRequest::Verb::file_systems) {
-        tell(mounts_done_, Result<std::vector<MountUsage>>(std::unexpected(why)));
-      } else {
-        tell(files_done_, Result<std::vector<TextFile>>(std::unexpected(why)));
+      switch (verb) {
+        case MountsRequest::Verb::file_systems:
+          return tell(mounts_done_, Result<std::vector<MountUsage>>(std::unexpected(why)));
+        case MountsRequest::Verb::text_files:
+          return tell(files_done_, Result<std::vector<TextFile>>(std::unexpected(why)));
+        case MountsRequest::Verb::units:
+          return tell(units_done_, Result<std::vector<UnitState>>(std::unexpected(why)));
       }
     });
   }
@@ -125,9 +144,11 @@ class MountsWorkerImpl final : public MountsWorker {
       auto mounts = decode_mounts(body);
       broken_ = !mounts || mounts_.size() + mounts->size() > kMaxMounts;
       if (!broken_) std::ranges::move(*mounts, std::back_inserter(mounts_));
-    } else {
+    } else if (verb_ == MountsRequest::Verb::text_files) {
       auto part = decode_text_file_part(body);
       broken_ = !part || !add_part(std::move(*part), files_);
+    } else {
+      broken_ = true;  // units come in one piece
     }
   }
 
@@ -146,6 +167,12 @@ class MountsWorkerImpl final : public MountsWorker {
     if (!last) return std::unexpected(last.error());
     if (broken_ || !last->path.empty()) return broken_answer();
     return std::exchange(files_, {});
+  }
+
+  Result<std::vector<UnitState>> units_from(const Result<std::string_view>& body) const {
+    if (!body) return std::unexpected(body.error());
+    if (broken_) return broken_answer();
+    return decode_units(*body);
   }
 
   static std::unexpected<Error> broken_answer() {
@@ -178,6 +205,7 @@ class MountsWorkerImpl final : public MountsWorker {
   std::deque<MountsRequest> waiting_;
   std::vector<MountsDone> mounts_done_;
   std::vector<FilesDone> files_done_;
+  std::vector<UnitsDone> units_done_;
   MountsRequest::Verb verb_{};  // of the request under way, and what has come of its answer
   std::vector<MountUsage> mounts_;
   std::vector<TextFile> files_;

@@ -1,5 +1,5 @@
-// `--worker=mounts`: looks at what may lie on a file system whose server does not answer: the room
-// on each mount, and directories of text files.
+// `--worker=mounts`: looks at what may keep its reader waiting: the room on each mount and
+// directories of text files, whose server may not answer, and systemd's units.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "base/system_root.h"
 #include "kernel/mounts.h"
 #include "metrics/text_file.h"
+#include "metrics/unit_state.h"
 #include "net/event_loop.h"
 #include "workers/bounded_work.h"
 
@@ -36,12 +37,15 @@ class MountsWorker {
   virtual ~MountsWorker() = default;
 
   // All mounts of the host that both filters accept, hung ones among them. Takes 10 s at most.
-  // Asked again before the answer, that answer is for both; so with the other one.
+  // Asked again before the answer, that answer is for both; so with the others.
   virtual void file_systems(const NameFilterOptions& mount_points, const NameFilterOptions& types,
                             std::function<void(Result<std::vector<MountUsage>>)> done) = 0;
   // The files "*.prom" of a directory, by name.
   virtual void text_files(const std::string& directory,
                           std::function<void(Result<std::vector<TextFile>>)> done) = 0;
+  // Units of systemd, by name; at most kMaxUnits.
+  virtual void units(const std::vector<std::string>& names,
+                     std::function<void(Result<std::vector<UnitState>>)> done) = 0;
   // For metrics: how often it had to be replaced.
   [[nodiscard]] virtual std::uint64_t restarts() const = 0;
 };

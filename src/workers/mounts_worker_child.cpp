@@ -14,6 +14,7 @@
 #include "workers/mounts_frames.h"
 #include "workers/mounts_worker.h"
 #include "workers/request_channel.h"
+#include "workers/systemd_units.h"
 
 namespace dynolog {
 namespace {
@@ -80,6 +81,7 @@ class Child {
     if (request.verb == MountsRequest::Verb::text_files) {
       return answer_text_files(number, request.directory);
     }
+    if (request.verb == MountsRequest::Verb::units) return answer_units(number, request.units);
     auto mounts = look_at_mounts(request);
     if (!mounts) return send(number, encode_mounts_error(mounts.error()));
     const std::vector<std::string> parts = encode_mounts(*mounts);
@@ -158,6 +160,18 @@ class Child {
     return true;
   }
 
+  bool answer_units(std::uint64_t number, const std::vector<std::string>& names) {
+    auto found = std::make_shared<Result<std::vector<UnitState>>>();
+    const auto outcome = work_.run({{.name = "units", .work = [found, units = units_, names] {
+                                       *found = units->read(names);
+                                     }}});
+    if (outcome.front() != BoundedWork::Outcome::done) {
+      return send(number,
+                  encode_mounts_error({ErrorKind::timed_out, "the system bus does not answer"}));
+    }
+    return send(number, *found ? encode_units(**found) : encode_mounts_error(found->error()));
+  }
+
   bool send(std::uint64_t number, const std::string& body) {
     return send_frame(channel_, encode_numbered(number, body)).has_value();
   }
@@ -166,6 +180,7 @@ class Child {
   SystemRoot root_;
   ReadMountRoom read_room_;
   BoundedWork work_;
+  std::shared_ptr<SystemdUnits> units_ = SystemdUnits::make();
 };
 
 }  // namespace

@@ -3,14 +3,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
+#include "base/unique_fd.h"
 #include "net/child_process.h"
 #include "testing/capturing_log.h"
 #include "testing/fake_clock.h"
@@ -32,6 +36,7 @@ class MountsWorkerTest : public ::testing::Test {
   ~MountsWorkerTest() override {
     ::unsetenv("DYNOLOG_TEST_WORKER");
     ::unsetenv("DYNOLOG_TEST_HUNG_MOUNT");
+    ::unsetenv("DBUS_SYSTEM_BUS_ADDRESS");
     std::filesystem::remove_all(directory_);
   }
 
@@ -143,6 +148,32 @@ TEST_F(MountsWorkerTest, BothKindsAndAskedTwice) {
   EXPECT_EQ(answers, 4);
 }
 
+// One that listens and says nothing. The other side is not even greeted.
+TEST_F(MountsWorkerTest, ABusThatDoesNotAnswerCostsItselfOnly) {
+  const std::string path = directory_ + "/bus";
+  const UniqueFd bus(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  ASSERT_EQ(::bind(bus.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(bus.get(), 8), 0);
+  ::setenv("DBUS_SYSTEM_BUS_ADDRESS", ("unix:path=" + path).c_str(), 1);
+  start();
+  for (int i = 0; i < 2; ++i) {
+    std::optional<Result<std::vector<UnitState>>> answer;
+    worker_->units({"ssh.service"}, [&](Result<std::vector<UnitState>> given) {
+      answer = std::move(given);
+      loop_.stop();
+    });
+    loop_.run();
+    ASSERT_TRUE(answer);
+    ASSERT_FALSE(*answer);
+    EXPECT_EQ(answer->error().kind, ErrorKind::timed_out);
+    EXPECT_TRUE(file_systems({.include = "^/proc$", .exclude = ""}));
+  }
+  EXPECT_EQ(worker_->restarts(), 0U);
+}
+
 TEST_F(MountsWorkerTest, AWorkerThatDiesOrLiesIsReplaced) {
   for (const char* how : {"exit", "garbage", "wrong-number"}) {
     start(how);
@@ -198,6 +229,26 @@ TEST(MountsFrames, PartsFitAFrameAndAreTheSameAgain) {
   EXPECT_FALSE(decode_mounts(R"({"mounts":[1]})"));
   EXPECT_FALSE(decode_text_file_part("{}"));
   EXPECT_FALSE(decode_mounts_request("[]"));
+}
+
+TEST(MountsFrames, UnitsAreTheSameAgainAndFitAFrame) {
+  const UnitState longest{.name = std::string(kMaxUnitName, '\\'),
+                          .load = "loaded",
+                          .state = std::string(64, '"'),
+                          .type = "notify"};
+  const std::vector<UnitState> units(kMaxUnits, longest);
+  const std::string body = encode_units(units);
+  EXPECT_LT(body.size() + 32, kMaxWorkerFrame);
+  const auto again = decode_units(body);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, units);
+  MountsRequest request{.verb = MountsRequest::Verb::units};
+  request.units = {"ssh.service", "a\\x2db.mount"};
+  EXPECT_EQ(decode_mounts_request(encode(request))->units, request.units);
+  request.units.assign(kMaxUnits + 1, "x.service");
+  EXPECT_FALSE(decode_mounts_request(encode(request)));
+  EXPECT_FALSE(decode_units(R"({"units":[1]})"));
+  EXPECT_FALSE(decode_units(R"({"units":[{"name":"x"}]})"));
 }
 
 }  // namespace

@@ -213,7 +213,12 @@ def test_text_files_come_and_go(directory):
         until("an error", lambda: list(
             families()["node_textfile_scrape_error"].series.values()) == [1])
         assert "x" in families(), "a bad file costs itself only"
-        assert "bad.prom: line 1" in daemon.log()
+        until("the line in the log", lambda: "bad.prom: line 1" in daemon.log())
+        success = families()["node_scrape_collector_success"].series
+        assert {value for (_, key), value in success.items()
+                if dict(key)["collector"] == "textfile"} <= {1}, "as node_exporter has it"
+        stage = next(each for each in daemon.status()["collectors"] if each["name"] == "textfile")
+        assert "bad.prom: line 1" in stage["last_error"]
         for name in ("x", "bad"):
             os.remove(f"{directory}/{name}.prom")
         until("it is gone", lambda: "x" not in families())

@@ -16,6 +16,7 @@
 #include "kernel/hwmon_names.h"
 #include "kernel/interrupts.h"
 #include "kernel/key_values.h"
+#include "kernel/lustre_stats.h"
 #include "kernel/mdstat.h"
 #include "kernel/meminfo.h"
 #include "kernel/mounts.h"
@@ -135,6 +136,17 @@ void check_mounts(std::string_view text) {
   });
 }
 
+void check_lustre(std::string_view text) {
+  for_each_lustre_counter(text, [&](const LustreCounter& counter) {
+    require_part(text, counter.name);
+    require_part(text, counter.unit);
+    require(!counter.name.empty() && !counter.unit.empty());
+    require(counter.minimum || !counter.maximum);
+    require(counter.maximum || !counter.sum);
+  });
+  require_part(text, parse_lustre_import(text).state);
+}
+
 void check_groups_and_processes(std::string_view text) {
   if (const auto place = cgroup_place(text)) {
     require(!place->job.empty());
@@ -161,6 +173,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_cpus(text);
   check_interrupts(text);
   check_mounts(text);
+  check_lustre(text);
   check_groups_and_processes(text);
   if (const auto pressure = parse_pressure(text)) require(pressure->some_us || pressure->full_us);
   if (const auto brief = parse_process_brief(text)) require(brief->state != '\0' || size > 0);

@@ -51,6 +51,8 @@ void try_mounts_frames(std::string_view body) {
                [](const auto& part) { return encode(*part); });
   expect_again(decode_mounts(body), decode_mounts,
                [](const auto& mounts) { return encode_mounts(*mounts).front(); });
+  expect_again(decode_units(body), decode_units,
+               [](const auto& units) { return encode_units(*units); });
 }
 
 }  // namespace

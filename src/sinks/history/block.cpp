@@ -60,7 +60,7 @@ void put_mask(std::string& to, const TickMask& mask) {
   for (std::size_t i = 0; i < mask.size(); i += 8) {
     unsigned bits = 0;
     for (std::size_t j = i; j < std::min(i + 8, mask.size()); ++j) {
-      if (mask[j]) bits |= 1U << (j - i);
+      if (mask[j] != 0) bits |= 1U << (j - i);
     }
     to.push_back(static_cast<char>(bits));
   }
@@ -197,13 +197,13 @@ class JoinedColumn {
     for (const BlockReader& block : blocks_) {
       const std::size_t start = mask_.size();
       const BlockReader::Column* column = block.find(key);
-      mask_.resize(start + block.ticks().size(), column == nullptr);
+      mask_.resize(start + block.ticks().size(), column == nullptr ? 1 : 0);
       if (column == nullptr) {
         values_.resize(values_.size() + block.ticks().size(), kAbsent);
         continue;
       }
       if (auto read = block.read(*column, piece_); !read) return read;
-      for (const std::uint16_t tick : block.ticks_of(*column)) mask_[start + tick] = true;
+      for (const std::uint16_t tick : block.ticks_of(*column)) mask_[start + tick] = 1;
       values_.insert(values_.end(), piece_.begin(), piece_.end());
     }
     return {};

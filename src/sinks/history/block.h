@@ -42,9 +42,9 @@ inline constexpr std::size_t kMaxPatterns = 256;
 inline constexpr std::size_t kMaxColumns = 16'384;
 inline constexpr std::size_t kMaxBlockBytes = 64U << 20U;  // plain
 
-// Marks for each of the block's ticks whether the source was read. Kept apart from "absent": a
-// value that was not read holds on, one that is absent is gone.
-using TickMask = std::vector<bool>;
+// 1 for each of the block's ticks at which the source was read, else 0. Kept apart from "absent": a
+// value that was not read holds on, one that is absent is gone. Bytes, as they are compared often.
+using TickMask = std::vector<std::uint8_t>;
 
 class BlockWriter {
  public:

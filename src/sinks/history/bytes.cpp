@@ -21,6 +21,12 @@ std::uint8_t ByteReader::byte() {
 }
 
 std::uint64_t ByteReader::varint() {
+  // Nearly all are of one byte.
+  if (!failed_ && !rest_.empty() && (static_cast<std::uint8_t>(rest_.front()) & 0x80U) == 0) {
+    const auto value = static_cast<std::uint8_t>(rest_.front());
+    rest_.remove_prefix(1);
+    return value;
+  }
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     const std::uint8_t next = byte();

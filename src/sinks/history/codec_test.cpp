@@ -128,7 +128,7 @@ std::string block_from(std::int64_t second, const std::vector<SeriesNumber>& ser
   BlockWriter writer(7, ticks);
   for (const SeriesNumber number : series) {
     const bool slow = number % 2 == 0;  // read at every other tick
-    const TickMask mask = slow ? TickMask{true, false, true, false} : TickMask(4, true);
+    const TickMask mask = slow ? TickMask{1, 0, 1, 0} : TickMask(4, 1);
     std::vector<double> values;
     for (std::size_t i = 0; i < (slow ? 2U : 4U); ++i) {
       values.push_back(static_cast<double>(number * 1000 + second) + static_cast<double>(i));

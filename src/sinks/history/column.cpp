@@ -13,6 +13,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 
 #include "sinks/history/bytes.h"
@@ -35,9 +36,9 @@ bool to_whole(double value, std::size_t places, std::int64_t& whole) {
   return std::bit_cast<std::uint64_t>(back) == std::bit_cast<std::uint64_t>(value);
 }
 
-// The fewest decimal places that serve all of the values, or as many as there are powers.
-std::size_t places_for(std::span<const double> present, std::vector<std::int64_t>& whole) {
-  whole.resize(present.size());
+// The fewest decimal places that serve all of the values, or as many as there are powers. `whole`
+// has room for as many.
+std::size_t places_for(std::span<const double> present, std::span<std::int64_t> whole) {
   std::size_t places = 0;
   for (std::size_t i = 0; i < present.size();) {
     if (to_whole(present[i], places, whole[i])) {
@@ -67,7 +68,7 @@ void put_absent(std::string& to, std::span<const double> values) {
 
 void put_deltas(std::string& to, std::span<const std::int64_t> whole) {
   std::int64_t divisor = 0;
-  for (std::size_t i = 1; i < whole.size(); ++i) {
+  for (std::size_t i = 1; i < whole.size() && divisor != 1; ++i) {
     divisor = std::gcd(divisor, whole[i] - whole[i - 1]);
   }
   if (divisor == 0) divisor = 1;
@@ -175,17 +176,20 @@ std::unexpected<Error> no_column() { return fail(ErrorKind::invalid, "a column i
 }  // namespace
 
 void append_column(std::string& to, std::span<const double> values) {
-  std::vector<double> present;
-  present.reserve(values.size());
-  for (const double value : values) {
-    if (!std::isnan(value)) present.push_back(value);
+  std::vector<double> gathered;  // most columns lack nothing
+  const bool has_absent =
+      std::ranges::any_of(values, [](double value) { return std::isnan(value); });
+  if (has_absent) {
+    std::ranges::copy_if(values, std::back_inserter(gathered),
+                         [](double value) { return !std::isnan(value); });
   }
-  const bool has_absent = present.size() != values.size();
+  const std::span<const double> present = has_absent ? std::span<const double>(gathered) : values;
   if (present.empty()) return put_head(to, Form::none, false, 0);
-  std::vector<std::int64_t> whole;
   const bool constant = all_equal(present);
-  const std::size_t places =
-      places_for(constant ? std::span(present).first(1) : std::span(present), whole);
+  std::int64_t only = 0;
+  std::vector<std::int64_t> many(constant ? 0 : present.size());
+  const std::span<std::int64_t> whole = constant ? std::span(&only, 1) : std::span(many);
+  const std::size_t places = places_for(present.first(whole.size()), whole);
   const bool decimal = places < kPowers.size();
   const Form form = constant ? (decimal ? Form::constant : Form::raw_constant)
                              : (decimal ? Form::deltas : Form::sorted);

@@ -121,8 +121,7 @@ Result<std::vector<ListedMetric>> list_metrics(const ListQuestion& question, Cat
 
 class ThreadedHistory final : public History {
  public:
-  explicit ThreadedHistory(HistoryWorld world)
-      : world_(std::move(world)), keeper_(keeper_world(world_)) {
+  explicit ThreadedHistory(HistoryWorld world) : world_(std::move(world)) {
     queued_.reserve(kMaxRows);
     free_.reserve(kMaxRows);
     thread_ = std::thread([this] { run(); });
@@ -213,6 +212,7 @@ class ThreadedHistory final : public History {
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, nullptr);  // signals are the main thread's
+    keeper_.emplace(keeper_world(world_));          // waits for the disk, as nobody else is to
     for (bool stopping = false; !stopping;) {
       std::vector<Job> jobs;
       {
@@ -223,7 +223,7 @@ class ThreadedHistory final : public History {
         for (std::unique_ptr<Row>& row : queued_) pending_.push_back(std::move(row));
         queued_.clear();
       }
-      if (stopping) keeper_.hurry();
+      if (stopping) keeper_->hurry();
       write_due(stopping);
       for (const Job& job : jobs) job(true);
       jobs.clear();
@@ -239,7 +239,6 @@ class ThreadedHistory final : public History {
 
   // Rows whose stretch is over; at the end all of them.
   void write_due(bool all) {
-    bool wrote = false;
     while (!pending_.empty()) {
       const std::int64_t stretch = stretch_begin(pending_.front()->tick.wall_ms, kWriteEveryMs);
       const auto end = std::ranges::find_if(pending_, [stretch](const std::unique_ptr<Row>& row) {
@@ -248,8 +247,7 @@ class ThreadedHistory final : public History {
       if (end == pending_.end() && !all) break;
       const auto count = static_cast<std::size_t>(end - pending_.begin());
       const std::vector<const Row*> rows = views(count);
-      const bool failed = !keeper_.write(rows);
-      wrote = true;
+      const bool failed = !keeper_->write(rows);
       const std::scoped_lock lock(mutex_);
       if (failed) ++failures_;
       for (std::size_t i = 0; i < count; ++i) {
@@ -258,7 +256,7 @@ class ThreadedHistory final : public History {
       }
       pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(count));
     }
-    if (wrote && !all) ::malloc_trim(0);
+    if (keeper_->take_joined() && !all) ::malloc_trim(0);
   }
 
   [[nodiscard]] std::vector<const Row*> views(std::size_t count) const {
@@ -269,29 +267,29 @@ class ThreadedHistory final : public History {
 
   Result<Answer> answer_now(const Question& question) {
     const std::vector<const Row*> rows = views(pending_.size());
-    keeper_.begin_question(rows);
+    keeper_->begin_question(rows);
     auto result =
         answer(question,
                {.catalogue = world_.catalogue,
-                .index = keeper_.index(),
-                .blocks = keeper_,
+                .index = keeper_->index(),
+                .blocks = *keeper_,
                 .now_ms = epoch_milliseconds(world_.clock.wall()),
                 .interval_ms = std::chrono::duration_cast<Milliseconds>(world_.interval).count()});
-    keeper_.end_question();
+    keeper_->end_question();
     return result;
   }
 
   Result<Listing> list_now(const ListQuestion& question) {
     const std::vector<const Row*> rows = views(pending_.size());
-    keeper_.begin_question(rows);  // it makes new series known
-    keeper_.end_question();
-    auto metrics = list_metrics(question, world_.catalogue, keeper_.index(),
+    keeper_->begin_question(rows);  // it makes new series known
+    keeper_->end_question();
+    auto metrics = list_metrics(question, world_.catalogue, keeper_->index(),
                                 epoch_milliseconds(world_.clock.wall()));
     if (!metrics) return std::unexpected(std::move(metrics.error()));
     Listing listing{.metrics = std::move(*metrics), .extent = {}};
-    listing.extent.on_disk = keeper_.on_disk();
-    const auto raw = keeper_.store().extent(BlockKind::raw);
-    const auto minutes = keeper_.store().extent(BlockKind::minutes);
+    listing.extent.on_disk = keeper_->on_disk();
+    const auto raw = keeper_->store().extent(BlockKind::raw);
+    const auto minutes = keeper_->store().extent(BlockKind::minutes);
     if (!raw) return std::unexpected(raw.error());
     if (!minutes) return std::unexpected(minutes.error());
     listing.extent.bytes = raw->bytes + minutes->bytes;
@@ -305,7 +303,7 @@ class ThreadedHistory final : public History {
   }
 
   const HistoryWorld world_;
-  Keeper keeper_;  // the history's thread's, once that runs
+  std::optional<Keeper> keeper_;  // the history's thread's
   std::vector<std::unique_ptr<Row>> pending_;
 
   std::mutex mutex_;  // guards what follows

@@ -29,7 +29,7 @@ struct HistoryWorld {
   std::uint64_t memory_bytes = 4U << 20U;          // when in memory only
   Nanoseconds interval = std::chrono::seconds(1);  // from frame to frame
   // How it fares, when that changes: "ok" or "degraded" with a sentence. On the history's thread,
-  // or the caller's during start().
+  // which opens the store: start() does not wait for the disk.
   std::function<void(const std::string& state, const std::string& reason)> report;
 };
 

@@ -34,7 +34,13 @@ std::int64_t stretch_begin(std::int64_t wall_ms, std::int64_t stretch_ms) {
   return wall_ms - (rest < 0 ? rest + stretch_ms : rest);
 }
 
-Keeper::Keeper(KeeperWorld world) : world_(std::move(world)) { open(); }
+Keeper::Keeper(KeeperWorld world) : world_(std::move(world)) {
+  for (const CatalogueSection& section : world_.catalogue) {
+    for (const MetricDescriptor& metric : section.metrics) by_id_.push_back(&metric);
+  }
+  std::ranges::sort(by_id_, {}, &MetricDescriptor::id);
+  open();
+}
 
 // --- the store
 // -----------------------------------------------------------------------------
@@ -162,6 +168,7 @@ Status Keeper::write_blocks(std::span<const Row* const> rows) {
 Status Keeper::join_all(BlockKind kind, std::int64_t window_ms, std::int64_t now_ms) {
   auto loose = store_->loose(kind, stretch_begin(now_ms, window_ms));
   if (!loose) return std::unexpected(std::move(loose.error()));
+  joined_ = joined_ || !loose->empty();
   std::ranges::stable_sort(*loose, {}, &StoredBlock::part);
   for (std::size_t begin = 0; begin < loose->size();) {
     std::size_t end = begin + 1;
@@ -227,10 +234,16 @@ Status Keeper::join_into(Store::Change& change, BlockKind kind, std::span<const 
   return reader ? roll_up(of.front().part, *reader, change) : Status();
 }
 
+// Of the thousands of series of a block each asks: no search through all of the catalogue.
+const MetricDescriptor* Keeper::metric_of(std::string_view id) const {
+  const auto found = std::ranges::lower_bound(by_id_, id, {}, &MetricDescriptor::id);
+  return found != by_id_.end() && (*found)->id == id ? *found : nullptr;
+}
+
 Status Keeper::roll_up(Part part, const BlockReader& block, Store::Change& change) {
   const auto rolled = roll_ups_[part].take(block, [this](SeriesNumber number) {
     const KnownSeries* known = index_->find(number);
-    return nature_of(known == nullptr ? nullptr : find_metric(world_.catalogue, known->metric()));
+    return nature_of(known == nullptr ? nullptr : metric_of(known->metric()));
   });
   if (!rolled) {
     say_damaged(rolled.error());

@@ -84,7 +84,7 @@ double to_five_digits(double value) {
 Result<std::string> RollUp::take(const BlockReader& block, const NatureOf& nature_of) {
   const Minutes minutes = minutes_of(block.ticks());
   BlockWriter writer(block.session(), minutes.starts);
-  const TickMask all(minutes.starts.size(), true);
+  const TickMask all(minutes.starts.size(), 1);
   std::unordered_map<SeriesNumber, Carried> carried;  // of series that are still there
   std::vector<double> values;
   for (const BlockReader::Column& column : block.columns()) {

@@ -2,8 +2,9 @@
 #include "sinks/history/row.h"
 
 #include <algorithm>
-#include <map>
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include "sinks/history/column.h"
 
@@ -14,41 +15,69 @@ constexpr Slot kNoSlot = std::numeric_limits<Slot>::max();
 
 std::int64_t wall_ms(WallTime time) { return epoch_milliseconds(time); }
 
-// A series' place in each of the tables that the rows have; nearly always there is one table.
-struct ColumnPlan {
-  std::vector<Slot> slots;
-  SourceIndex source = 0;
-};
-
+// Where the series are in each of the tables that the rows have; nearly always there is one table.
 struct Plan {
+  struct Column {
+    SeriesNumber number = 0;
+    SourceIndex source = 0;
+  };
   std::vector<const SeriesTable*> tables;
   std::vector<std::size_t> table_of_row;
-  std::map<SeriesNumber, ColumnPlan> columns;
+  std::vector<Column> columns;  // by number
+  std::vector<Slot> slots;      // each column's, of all tables
+
+  [[nodiscard]] Slot slot_of(std::size_t column, std::size_t row) const {
+    return slots[column * tables.size() + table_of_row[row]];
+  }
 };
 
-Plan plan_of(std::span<const Row* const> rows, SeriesIndex& index, std::size_t& left_out) {
-  Plan plan;
-  for (const Row* row : rows) {
-    const auto found = std::ranges::find(plan.tables, row->table.get());
-    plan.table_of_row.push_back(static_cast<std::size_t>(found - plan.tables.begin()));
-    if (found == plan.tables.end()) plan.tables.push_back(row->table.get());
-  }
+struct Place {
+  SeriesNumber number = 0;
+  SourceIndex source = 0;
+  std::size_t table = 0;
+  Slot slot = kNoSlot;
+};
+
+// Every series of every table, by number.
+std::vector<Place> places_of(std::span<const std::shared_ptr<const SeriesTable>> tables,
+                             SeriesIndex& index, std::size_t& left_out) {
+  std::vector<Place> places;
   left_out = 0;
-  for (std::size_t at = 0; at < plan.tables.size(); ++at) {
-    const SeriesTable& table = *plan.tables[at];
+  for (std::size_t at = 0; at < tables.size(); ++at) {
+    const SeriesTable& table = *tables[at];
+    const auto numbers = index.numbers_of(tables[at]);
+    places.reserve(places.size() + table.size());
     for (Slot slot = 0; slot < table.size(); ++slot) {
       const Series* series = table.at(slot);
       if (series == nullptr) continue;
-      const auto number = index.number_of(*series);
-      if (!number) {
+      if (numbers[slot] == kNoNumber) {
         ++left_out;
-        continue;
+      } else {
+        places.push_back({numbers[slot], series->source, at, slot});
       }
-      ColumnPlan& column = plan.columns[*number];
-      column.slots.resize(plan.tables.size(), kNoSlot);
-      column.slots[at] = slot;
-      column.source = series->source;
     }
+  }
+  std::ranges::sort(places, {},
+                    [](const Place& place) { return std::pair(place.number, place.table); });
+  return places;
+}
+
+Plan plan_of(std::span<const Row* const> rows, SeriesIndex& index, std::size_t& left_out) {
+  Plan plan;
+  std::vector<std::shared_ptr<const SeriesTable>> tables;
+  for (const Row* row : rows) {
+    const auto found = std::ranges::find(tables, row->table);
+    plan.table_of_row.push_back(static_cast<std::size_t>(found - tables.begin()));
+    if (found == tables.end()) tables.push_back(row->table);
+  }
+  for (const auto& table : tables) plan.tables.push_back(table.get());
+  for (const Place& place : places_of(tables, index, left_out)) {
+    if (plan.columns.empty() || plan.columns.back().number != place.number) {
+      plan.columns.push_back({place.number, place.source});
+      plan.slots.resize(plan.slots.size() + tables.size(), kNoSlot);
+    }
+    plan.columns.back().source = place.source;
+    plan.slots[(plan.columns.size() - 1) * tables.size() + place.table] = place.slot;
   }
   return plan;
 }
@@ -58,17 +87,18 @@ struct ColumnValues {
   TickMask mask;
   std::vector<double> values;
 
-  void gather(std::span<const Row* const> rows, const Plan& plan, const ColumnPlan& column) {
-    mask.assign(rows.size(), false);
+  void gather(std::span<const Row* const> rows, const Plan& plan, std::size_t column) {
+    const SourceIndex source = plan.columns[column].source;
+    mask.assign(rows.size(), 0);
     values.clear();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Row& row = *rows[i];
-      const Slot slot = column.slots[plan.table_of_row[i]];
+      const Slot slot = plan.slot_of(column, i);
       if (slot == kNoSlot) {  // closed, or not open yet
-        mask[i] = true;
+        mask[i] = 1;
         values.push_back(kAbsent);
-      } else if (column.source < row.is_fresh.size() && row.is_fresh[column.source] != 0) {
-        mask[i] = true;
+      } else if (source < row.is_fresh.size() && row.is_fresh[source] != 0) {
+        mask[i] = 1;
         values.push_back(row.values[slot]);
       }
     }
@@ -111,13 +141,14 @@ std::vector<PlainBlock> blocks_of(std::span<const Row* const> rows, std::uint64_
   };
   Part part = 0;
   ColumnValues column;
-  for (const auto& [number, columns] : plan.columns) {
+  for (std::size_t at = 0; at < plan.columns.size(); ++at) {
+    const SeriesNumber number = plan.columns[at].number;
     if (part_of(number) != part) {
       finish(part);
       part = part_of(number);
     }
     if (!writer) writer.emplace(session, ticks);
-    column.gather(rows, plan, columns);
+    column.gather(rows, plan, at);
     // Patterns are as many as sources at most, and those are fewer than a block takes.
     if (!writer->add({number, Field::last}, column.mask, column.values)) ++left_out;
     index.seen(number, ticks.back().wall_ms);

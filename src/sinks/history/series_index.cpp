@@ -49,6 +49,22 @@ std::optional<SeriesNumber> SeriesIndex::number_of(const Series& series) {
   return number;
 }
 
+std::span<const SeriesNumber> SeriesIndex::numbers_of(
+    const std::shared_ptr<const SeriesTable>& table) {
+  const Slot known = table_ ? std::min(table_->size(), table->size()) : 0;
+  numbers_.resize(table->size(), kNoNumber);
+  for (Slot slot = 0; slot < table->size(); ++slot) {
+    const Series* series = table->at(slot);
+    SeriesNumber& number = numbers_[slot];
+    // The table that is remembered keeps its series: the same address is the same series.
+    const bool same = slot < known && table_->at(slot) == series;
+    if (same && (series == nullptr || number != kNoNumber)) continue;
+    number = series == nullptr ? kNoNumber : number_of(*series).value_or(kNoNumber);
+  }
+  table_ = table;
+  return numbers_;
+}
+
 void SeriesIndex::seen(SeriesNumber number, std::int64_t wall_ms) {
   const auto found = known_.find(number);
   if (found == known_.end()) return;
@@ -56,6 +72,7 @@ void SeriesIndex::seen(SeriesNumber number, std::int64_t wall_ms) {
 }
 
 std::vector<SeriesNumber> SeriesIndex::forget_before(std::int64_t wall_ms) {
+  table_.reset();
   std::vector<SeriesNumber> gone;
   for (auto at = known_.begin(); at != known_.end();) {
     if (at->second.last_seen_ms >= wall_ms) {

@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,6 +19,8 @@
 #include "sinks/history/block.h"
 
 namespace dynolog::history {
+
+inline constexpr SeriesNumber kNoNumber = std::numeric_limits<SeriesNumber>::max();
 
 // "cpu.time\ncpu=0\nmode=idle": clean text, so that a line break ends a label.
 [[nodiscard]] std::string key_of(const Series& series);
@@ -42,6 +47,10 @@ class SeriesIndex {
   void restore(SeriesNumber number, std::string key, std::int64_t last_seen_ms);
   // nullopt when there are too many series.
   [[nodiscard]] std::optional<SeriesNumber> number_of(const Series& series);
+  // The same of a table's series, by slot: kNoNumber where there is none. Valid until the next
+  // call. The table is remembered: of the next one only what is new in it has to be looked up.
+  [[nodiscard]] std::span<const SeriesNumber> numbers_of(
+      const std::shared_ptr<const SeriesTable>& table);
   void seen(SeriesNumber number, std::int64_t wall_ms);
   // Numbers given since the last call.
   [[nodiscard]] std::vector<SeriesNumber> take_new() { return std::exchange(new_, {}); }
@@ -57,6 +66,8 @@ class SeriesIndex {
   std::unordered_map<SeriesNumber, KnownSeries> known_;
   std::unordered_map<std::string_view, SeriesNumber> by_key_;  // views of known_'s keys
   std::vector<SeriesNumber> new_;
+  std::shared_ptr<const SeriesTable> table_;
+  std::vector<SeriesNumber> numbers_;  // of table_
 };
 
 }  // namespace dynolog::history

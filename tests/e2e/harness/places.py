@@ -50,12 +50,16 @@ def _published_directory():
 
 
 def conformance_client():
-    """The Kineto client of our own; it is a test program, so release builds do not have it."""
-    named = os.environ.get("DYNOLOG_KINETO_CLIENT")
+    """The Kineto client of our own."""
+    return test_program("kineto-client", os.environ.get("DYNOLOG_KINETO_CLIENT"))
+
+
+def test_program(name, named=None):
+    """A program for tests only, which release builds do not have; None when it is not built."""
     candidates = [named] if named else [
-        binary_directory() / "kineto-client",
-        REPOSITORY / "build/asan/bin/kineto-client",
-        REPOSITORY / "build/dev/bin/kineto-client",
+        binary_directory() / name,
+        REPOSITORY / "build/asan/bin" / name,
+        REPOSITORY / "build/dev/bin" / name,
     ]
     for path in candidates:
         if path and os.access(path, os.X_OK):
