@@ -26,6 +26,7 @@
 #include "daemon/counter_snapshot.h"
 #include "daemon/diagnosis_service.h"
 #include "daemon/history_service.h"
+#include "daemon/log_level_control.h"
 #include "daemon/mount_watch.h"
 #include "daemon/own_directory.h"
 #include "daemon/process_registry.h"
@@ -487,10 +488,13 @@ class WiredDaemon final : public Daemon {
     options.loopback_root = options_.rpc.loopback_root;
     options.max_connections = static_cast<std::size_t>(options_.rpc.max_connections);
     options.idle_time = std::chrono::seconds(options_.rpc.idle_timeout_s);
-    rpc_ = rpc::Server::start(
-        loop_, world_.log, options,
-        {.status = status_, .processes = registry_, .traces = *sessions_, .diagnosis = *diagnosis_},
-        metrics_, resolver_);
+    rpc_ = rpc::Server::start(loop_, world_.log, options,
+                              {.status = status_,
+                               .processes = registry_,
+                               .traces = *sessions_,
+                               .diagnosis = *diagnosis_,
+                               .log = log_level_},
+                              metrics_, resolver_);
     for (const auto& listening : rpc_->listening()) {
       status_.set("rpc:" + listening.name, listening.up ? "ok" : "degraded", listening.problem);
     }
@@ -549,7 +553,7 @@ class WiredDaemon final : public Daemon {
       if (auto replaced = replace_pipeline(before, after); !replaced) return replaced;
     }
     use_log_file(after.log_file);
-    world_.log.set_least(after.log_level);
+    log_level_.take_up(after.log_level);
     take_up_directories(before.kineto.socket_dirs, after.kineto.socket_dirs);
     if (store_) store_->set_age(std::chrono::hours(after.sessions.store_hours));
     sessions_->set_timeouts(timeouts_of(after),
@@ -565,6 +569,19 @@ class WiredDaemon final : public Daemon {
     for (const std::string& directory : before) {
       if (std::ranges::find(after, directory) == after.end()) kineto_->remove_directory(directory);
     }
+  }
+
+  [[nodiscard]] LogLevelControl::World log_level_world() {
+    return {.clock = world_.clock,
+            .log = world_.log,
+            .own = own_tenant(world_.root, world_.uid),
+            .configured = [this] { return options_.log_level; },
+            .show =
+                [this](const std::string& sentence) {
+                  if (sentence.empty()) return status_.forget("log-level");
+                  status_.set("log-level", "ok", sentence);
+                },
+            .publish = [this](Event event) { publish(std::move(event)); }};
   }
 
   // Opened anew where it is the same: it may have been rotated.
@@ -742,6 +759,7 @@ class WiredDaemon final : public Daemon {
   std::unique_ptr<Pipeline> pipeline_;
   ProcessRegistry registry_;
   ConfigurationReload reload_;
+  LogLevelControl log_level_{log_level_world()};
   std::map<std::string, std::string> endpoint_problems_;  // "" when it is up
   std::map<std::string, EndpointWaiters> endpoint_waiters_;
   std::map<std::string, Timer> endpoint_patience_;

@@ -180,6 +180,20 @@ class FakeDiagnosis final : public DiagnosisService {
   std::vector<Caller> callers;
 };
 
+class FakeLogLevel final : public LogService {
+ public:
+  LogLevelReply log_level() const override { return {.level = level, .configured = "info"}; }
+  Result<LogLevelReply> set_log_level(const Caller& caller,
+                                      const SetLogLevelRequest& request) override {
+    callers.push_back(caller);
+    if (!caller.host_root) return fail(ErrorKind::denied, "only root");
+    level = request.level;
+    return log_level();
+  }
+  std::string level = "info";
+  std::vector<Caller> callers;
+};
+
 // Believes what the kernel says; `hold` keeps the answers for later.
 class FakeResolver final : public CallerResolver {
  public:
@@ -319,11 +333,13 @@ class ServerTest : public testing::Test {
   }
 
   void start() {
-    server_ = Server::start(
-        loop_, *log_, options_,
-        Services{
-            .status = status_, .processes = processes_, .traces = traces_, .diagnosis = diagnosis_},
-        metrics_, resolver_);
+    server_ = Server::start(loop_, *log_, options_,
+                            Services{.status = status_,
+                                     .processes = processes_,
+                                     .traces = traces_,
+                                     .diagnosis = diagnosis_,
+                                     .log = log_level_},
+                            metrics_, resolver_);
     port_ = server_->tcp_port();
     thread_ = std::jthread([this] { loop_.run(); });
   }
@@ -367,6 +383,7 @@ class ServerTest : public testing::Test {
   FakeProcesses processes_;
   FakeTraces traces_;
   FakeDiagnosis diagnosis_;
+  FakeLogLevel log_level_;
   FakeMetrics metrics_;
   FakeResolver resolver_;
   std::unique_ptr<Server> server_;
@@ -860,12 +877,27 @@ TEST_F(ServerTest, WhoIsNotKnownNeitherFetchesNorDiagnoses) {
   for (const std::string& request :
        {encode(FetchRequest{.session = "s", .pid = 7, .offset = 0}),
         encode(ReleaseRequest{.session = "s", .pid = 7, .file = ""}), encode_request("listTraces"),
-        encode_request("deleteTrace", SessionRequest{.session = "aa"}),
-        encode(DiagnoseRequest{})}) {
+        encode_request("deleteTrace", SessionRequest{.session = "aa"}), encode(DiagnoseRequest{}),
+        encode(SetLogLevelRequest{"debug"})}) {
     EXPECT_EQ(error_code(local().call(request)), "not_identified") << request;
   }
   EXPECT_THAT(traces_.callers, IsEmpty());
   EXPECT_THAT(diagnosis_.callers, IsEmpty());
+  EXPECT_THAT(log_level_.callers, IsEmpty());
+  EXPECT_THAT(local().call(encode_request("logLevel")), HasSubstr("\"level\":\"info\""));
+}
+
+TEST_F(ServerTest, WhoSetsTheLogLevelIsKnownToTheService) {
+  start();
+  const std::string reply = local().call(encode(SetLogLevelRequest{"debug"}));
+  ASSERT_EQ(log_level_.callers.size(), 1U);
+  EXPECT_EQ(log_level_.callers[0].tenant.uid.value, ::getuid());
+  if (::getuid() == 0) {
+    EXPECT_EQ(decode_log_level_reply(reply)->level, "debug");
+  } else {
+    EXPECT_EQ(error_code(reply), "denied");
+  }
+  EXPECT_EQ(error_code(local().call(R"({"fn":"setLogLevel"})")), "bad_request");
 }
 
 TEST_F(ServerTest, AFurtherRequestWhileFollowingIsRefused) {
@@ -1180,11 +1212,13 @@ TEST_F(ServerTest, AStaleSocketIsReplacedALiveOneIsLeftAlone) {
   ServerOptions same = options_;
   same.tcp_port = port_;
   on_loop([&] {
-    auto second = Server::start(
-        loop_, *log_, same,
-        Services{
-            .status = status_, .processes = processes_, .traces = traces_, .diagnosis = diagnosis_},
-        metrics_, resolver_);
+    auto second = Server::start(loop_, *log_, same,
+                                Services{.status = status_,
+                                         .processes = processes_,
+                                         .traces = traces_,
+                                         .diagnosis = diagnosis_,
+                                         .log = log_level_},
+                                metrics_, resolver_);
     const auto listening = second->listening();
     EXPECT_FALSE(listening.at(0).up);
     EXPECT_THAT(listening.at(0).problem, HasSubstr("pid " + std::to_string(::getpid())));

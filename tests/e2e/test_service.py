@@ -10,6 +10,7 @@ import pytest
 
 from conftest import QUIET
 from harness import datagrams, places
+from harness.daemon import tcp_port
 from harness.job import descendants
 from harness.service_manager import ManagedDaemon, ServiceManager
 from harness.waiting import until
@@ -363,6 +364,57 @@ def test_log_file_that_cannot_be_had_is_degraded(daemon, scratch):
     (feature,) = started.feature("log")
     assert feature["state"] == "degraded" and "none/log" in feature["reason"]
     assert "none/log" in started.log()
+
+
+# --- the log's level ---
+
+def wait_for_debug_line(started):
+    """A worker that is ended closes its channel, which is worth a line at that level only."""
+    before = started.log().count(" debug ")
+
+    def look():
+        started.dyno("ps")
+        for worker in descendants(started.pid):
+            os.kill(worker, signal.SIGKILL)
+        return started.log().count(" debug ") > before
+    until("a line at debug", look)
+
+
+def test_log_level_at_run_time_and_a_reload_wins(daemon, scratch):
+    config = config_of(scratch, "")
+    started = daemon(*QUIET, f"--config={config}")
+    assert started.dyno("log-level").out == "info\n"
+    assert started.dyno("log-level", uid=ALICE).out == "info\n", "everybody may ask"
+    assert " debug " not in started.log()
+    answer = started.dyno("log-level", "debug", "--json")
+    assert answer.code == 0 and answer.json["level"] == "debug", answer
+    assert answer.json["configured"] == "info"
+    (feature,) = started.feature("log-level")
+    assert feature["state"] == "ok" and "a reload sets it to info" in feature["reason"], feature
+    wait_for_debug_line(started)
+    # A reload sets what is configured, also where nothing has changed in the files.
+    assert reload(started) == ("ok", "nothing changed")
+    assert started.dyno("log-level").out == "info\n"
+    assert started.feature("log-level") == []
+    # One that is refused leaves all as it is.
+    assert started.dyno("log-level", "warning").code == 0
+    config_of(scratch, "nonsense = [\n")
+    assert reload(started)[0] == "degraded"
+    assert started.dyno("log-level").out == "warning\n"
+    started.stop(expect_clean=False)
+
+
+def test_only_root_and_the_daemons_user_set_the_log_level(daemon):
+    of_root = daemon(*QUIET)
+    answer = of_root.dyno("log-level", "debug", uid=ALICE)
+    assert answer.code == 7 and "only root" in answer.err, answer
+    assert of_root.dyno("log-level").out == "info\n"
+    of_alice = daemon("--noenable_ipc_monitor", "--port=0", uid=ALICE)
+    other = of_alice.dyno("log-level", "debug", uid=ALICE + 1, tcp=tcp_port(of_alice))
+    assert other.code == 7, other
+    assert of_alice.dyno("log-level", uid=ALICE).out == "info\n"
+    assert of_alice.dyno("log-level", "debug", uid=ALICE).code == 0
+    assert of_alice.dyno("log-level", uid=ALICE).out == "debug\n"
 
 
 # --- what it leaves behind ---

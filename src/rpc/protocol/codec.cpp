@@ -302,6 +302,9 @@ std::string encode(const CommitRequest& request) { return encode_call("commitTra
 std::string encode(const FetchRequest& request) { return encode_call("fetchTrace", request); }
 std::string encode(const ReleaseRequest& request) { return encode_call("releaseTrace", request); }
 std::string encode(const DiagnoseRequest& request) { return encode_call("diagnose", request); }
+std::string encode(const SetLogLevelRequest& request) {
+  return encode_call("setLogLevel", request);
+}
 std::string encode(const QueryMetricsRequest& request) {
   return encode_call("queryMetrics", request);
 }
@@ -331,6 +334,9 @@ Result<ReleaseRequest> decode_release_request(std::string_view text) {
 Result<DiagnoseRequest> decode_diagnose_request(std::string_view text) {
   return decode_call<DiagnoseRequest>(text);
 }
+Result<SetLogLevelRequest> decode_set_log_level_request(std::string_view text) {
+  return decode_call<SetLogLevelRequest>(text);
+}
 
 Result<QueryMetricsRequest> decode_query_metrics_request(std::string_view text) {
   return decode_call<QueryMetricsRequest>(text);
@@ -358,6 +364,7 @@ std::string encode(const ListTracesReply& reply) { return encode_reply(reply); }
 std::string encode(const DeleteTraceReply& reply) { return encode_reply(reply); }
 std::string encode(const DiagnoseReply& reply) { return encode_reply(reply); }
 std::string encode(const SocketDirectoryReply& reply) { return encode_reply(reply); }
+std::string encode(const LogLevelReply& reply) { return encode_reply(reply); }
 std::string encode(const QueryMetricsReply& reply) { return encode_reply(reply); }
 std::string encode(const ListMetricsReply& reply) { return encode_reply(reply); }
 
@@ -396,6 +403,9 @@ Result<DiagnoseReply> decode_diagnose_reply(std::string_view text) {
 }
 Result<SocketDirectoryReply> decode_socket_directory_reply(std::string_view text) {
   return decode_reply<SocketDirectoryReply>(text);
+}
+Result<LogLevelReply> decode_log_level_reply(std::string_view text) {
+  return decode_reply<LogLevelReply>(text);
 }
 Result<QueryMetricsReply> decode_query_metrics_reply(std::string_view text) {
   return decode_reply<QueryMetricsReply>(text);

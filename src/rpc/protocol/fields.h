@@ -318,6 +318,17 @@ void visit_fields(V& visit, Like<SocketDirectoryReply> auto& s) {
 }
 
 template <class V>
+void visit_fields(V& visit, Like<SetLogLevelRequest> auto& s) {
+  visit("level", s.level);
+}
+
+template <class V>
+void visit_fields(V& visit, Like<LogLevelReply> auto& s) {
+  visit("level", s.level);
+  visit("configured", s.configured);
+}
+
+template <class V>
 void visit_fields(V& visit, Like<ErrorReply> auto& s) {
   visit("code", s.code);
   visit("message", s.message);

@@ -66,6 +66,16 @@ struct StatusReply {
   std::vector<std::pair<std::string, std::uint64_t>> counters;  // drops and rejections by name
 };
 
+// --- logLevel {}, setLogLevel ---
+// The level lasts until the daemon's end or its next reload, which sets the configured one.
+struct SetLogLevelRequest {
+  std::string level;  // "debug" | "info" | "warning" | "error"
+};
+struct LogLevelReply {  // of both
+  std::string level;
+  std::string configured;
+};
+
 // --- listProcesses {} ---
 // Only the caller's own processes, or all for root of the host.
 struct ProcessRow {

@@ -248,6 +248,8 @@ TEST(Codec, RepliesGoThereAndBack) {
   EXPECT_EQ(encode(*decode_diagnose_reply(encode(a_diagnosis()))), encode(a_diagnosis()));
   const SocketDirectoryReply directory{"/run/dynolog/u/1000"};
   EXPECT_EQ(decode_socket_directory_reply(encode(directory))->directory, directory.directory);
+  const LogLevelReply level{"debug", "info"};
+  EXPECT_EQ(encode(*decode_log_level_reply(encode(level))), encode(level));
 }
 
 TEST(Codec, RequestsGoThereAndBack) {
@@ -258,6 +260,8 @@ TEST(Codec, RequestsGoThereAndBack) {
   EXPECT_EQ(encode(*decode_fetch_request(encode(fetch))), encode(fetch));
   const ReleaseRequest release{"ab", 7, "/home/ada/trace_7.json"};
   EXPECT_EQ(encode(*decode_release_request(encode(release))), encode(release));
+  const SetLogLevelRequest level{"warning"};
+  EXPECT_EQ(encode(*decode_set_log_level_request(encode(level))), encode(level));
   const DiagnoseRequest diagnose{{1, 2}, "123", true};
   EXPECT_EQ(encode(*decode_diagnose_request(encode(diagnose))), encode(diagnose));
   const std::string follow = encode_request("followTrace", SessionRequest{"ab"});
@@ -268,6 +272,7 @@ TEST(Codec, RequestsGoThereAndBack) {
   EXPECT_EQ(*decode_fn(encode(ReleaseRequest{})), "releaseTrace");
   EXPECT_EQ(*decode_fn(encode(DiagnoseRequest{})), "diagnose");
   EXPECT_EQ(*decode_fn(encode_request("daemonStatus")), "daemonStatus");
+  EXPECT_EQ(*decode_fn(encode(SetLogLevelRequest{})), "setLogLevel");
 }
 
 TEST(Codec, WhatStandsOnTheWire) {
