@@ -173,6 +173,31 @@ TEST(Rendering, ProcessList) {
   EXPECT_NE(render_processes({{launcher}}, true, 80).find(std::string(60, 'x')), std::string::npos);
 }
 
+TEST(Rendering, TheDaemonsOwnCost) {
+  rpc::StatusReply status;
+  status.cpu_seconds = 1.234;
+  status.resident_bytes = 15'000'000;
+  status.cost = {.memory_bytes = 9'900'000,
+                 .memory_kind = "pss",
+                 .window_s = 14,
+                 .cpu_share = 0.0005,
+                 .wakeups_per_s = 3.14,
+                 .open_descriptors = 47,
+                 .descriptor_limit = 65'536,
+                 .workers = 4,
+                 .worker_restarts = 1};
+  EXPECT_THAT(render_status(status, "here"),
+              HasSubstr("cpu            0.05 % of a core over 14 s, 1.23 s since its start\n"
+                        "memory         9.9 MB (PSS), 15.0 MB resident\nwake-ups       3.1/s\n"
+                        "descriptors    47 of 65536\nworkers        4, 1 restart\n"));
+  status.cost = {.memory_bytes = 15'000'000, .memory_kind = "rss", .workers = 0};
+  EXPECT_THAT(render_status(status, "here"),
+              HasSubstr("cpu            1.23 s since its start\nmemory         15.0 MB resident\n"
+                        "workers        0, 0 restarts\n"));
+  status.cost.reset();
+  EXPECT_THAT(render_status(status, "here"), Not(HasSubstr("workers")));
+}
+
 TEST(Rendering, CollectorsAndSinksWithAgeCostAndErrors) {
   rpc::StatusReply status;
   status.collectors = {{.name = "cpu",

@@ -87,9 +87,39 @@ std::string rank_text(const std::optional<int>& rank, const std::optional<int>& 
 namespace {
 
 // Microseconds where a collector takes those.
-std::string cost_text(double seconds) {
+std::string time_text(double seconds) {
   return seconds < 0.00995 ? fmt::format("{:.2f} ms", seconds * 1000)
                            : fmt::format("{:.0f} ms", seconds * 1000);
+}
+
+// The daemon's own. An older daemon says no more than CPU time and resident memory.
+std::string cost_text(const rpc::StatusReply& reply) {
+  const auto line = [](std::string_view name, const std::string& text) {
+    return fmt::format("{:<15}{}\n", name, text);
+  };
+  const rpc::OwnCost cost = reply.cost.value_or(rpc::OwnCost{});
+  std::string cpu = fmt::format("{:.2f} s since its start", reply.cpu_seconds);
+  if (cost.cpu_share) {
+    cpu = fmt::format("{:.2f} % of a core over {}, {}", *cost.cpu_share * 100,
+                      duration_text(cost.window_s), cpu);
+  }
+  std::string out = line("cpu", cpu);
+  if (cost.memory_kind == "pss") {
+    out += line("memory", fmt::format("{} (PSS), {} resident", bytes_text(cost.memory_bytes),
+                                      bytes_text(reply.resident_bytes)));
+  } else {
+    out += line("memory", bytes_text(reply.resident_bytes) + " resident");
+  }
+  if (cost.wakeups_per_s) out += line("wake-ups", fmt::format("{:.1f}/s", *cost.wakeups_per_s));
+  if (cost.open_descriptors) {
+    out +=
+        line("descriptors", fmt::format("{} of {}", *cost.open_descriptors, cost.descriptor_limit));
+  }
+  if (reply.cost) {
+    out += line("workers", fmt::format("{}, {} restart{}", cost.workers, cost.worker_restarts,
+                                       cost.worker_restarts == 1 ? "" : "s"));
+  }
+  return out;
 }
 
 // An old error is told apart from one of now: "(was) ...".
@@ -105,7 +135,7 @@ std::string stage_state(const rpc::CollectorState& stage) {
 
 std::string mean_cost(const rpc::CollectorState& stage) {
   const std::uint64_t runs = stage.successes + stage.failures;
-  return runs == 0 ? "-" : cost_text(stage.total_duration_s / static_cast<double>(runs));
+  return runs == 0 ? "-" : time_text(stage.total_duration_s / static_cast<double>(runs));
 }
 
 // Collectors are many; those sinks that there are have queues.
@@ -139,7 +169,7 @@ std::string stages_text(const rpc::StatusReply& reply, std::string_view kind) {
                                    stage.age_s ? duration_text(*stage.age_s) : "never"};
     if (!sinks) cells.push_back(stage.period_s > 0 ? fmt::format("{} s", stage.period_s) : "tick");
     cells.push_back(mean_cost(stage));
-    cells.push_back(cost_text(stage.last_duration_s));
+    cells.push_back(time_text(stage.last_duration_s));
     if (sinks) {
       for (const auto count : {stage.queue_length, stage.dropped, stage.delivery_failures}) {
         cells.push_back(std::to_string(count));
@@ -161,11 +191,10 @@ std::string render_status(const rpc::StatusReply& reply, const std::string& endp
   std::string out = fmt::format(
       "dynolog {} on {}, {} mode, pid {}, up {}\n"
       "asked at       {}\nrun directory  {}\n"
-      "processes      {}\nsessions       {}\ncpu            {:.2f} s since its start\n"
-      "memory         {}\n",
+      "processes      {}\nsessions       {}\n",
       reply.version, reply.host, reply.mode, reply.pid, duration_text(reply.uptime_s), endpoint,
-      reply.run_dir, reply.processes, reply.sessions, reply.cpu_seconds,
-      bytes_text(reply.resident_bytes));
+      reply.run_dir, reply.processes, reply.sessions);
+  out += cost_text(reply);
   if (!reply.features.empty()) {
     Table table({{"FEATURE"}, {"STATE"}, {"WHY"}});
     for (const auto& feature : reply.features) {

@@ -28,6 +28,7 @@
 #include "daemon/history_service.h"
 #include "daemon/log_level_control.h"
 #include "daemon/mount_watch.h"
+#include "daemon/own_cost.h"
 #include "daemon/own_directory.h"
 #include "daemon/process_registry.h"
 #include "daemon/reload.h"
@@ -109,7 +110,6 @@ class WiredDaemon final : public Daemon {
         resolver_(*unix_callers_, *tcp_callers_),
         status_({.clock = world_.clock,
                  .log = world_.log,
-                 .root = world_.root,
                  .fixed = fixed_status(),
                  .fill = [this](rpc::StatusReply& reply) { fill_status(reply); },
                  .changed = [this] { report_.changed(); }}),
@@ -347,7 +347,11 @@ class WiredDaemon final : public Daemon {
 
   [[nodiscard]] CollectorWorld collector_world(const Options& options) {
     return {.root = world_.root,
-            .read_counters = [this](const CounterVisitor& visit) { counters_.visit(visit); },
+            .read_counters =
+                [this](const CounterVisitor& visit) {
+                  counters_.visit(visit);
+                  cost_.note();
+                },
             .options = options.metrics.collectors,
             .file_systems = asked_file_systems(options),
             .text_files = asked_text_files(options),
@@ -571,6 +575,19 @@ class WiredDaemon final : public Daemon {
     }
   }
 
+  [[nodiscard]] OwnCost::World cost_world() {
+    return {.clock = world_.clock,
+            .root = world_.root,
+            .page_size = ::sysconf(_SC_PAGESIZE),
+            .usage = read_self_usage,
+            .workers = [this] { return loop_.children()->running(); },
+            .worker_restarts =
+                [this] {
+                  return procs_->restarts() + unix_callers_->restarts() + tcp_callers_->restarts() +
+                         mounts_->restarts();
+                }};
+  }
+
   [[nodiscard]] LogLevelControl::World log_level_world() {
     return {.clock = world_.clock,
             .log = world_.log,
@@ -727,6 +744,7 @@ class WiredDaemon final : public Daemon {
     reply.processes = registry_.table().size();
     reply.sessions = sessions_->active();
     fill_stages(reply);
+    cost_.fill(reply);
     counters_.publish(kineto_->counters(), rpc_->counters());
     counters_.visit([&reply](std::string_view name, std::uint64_t value) {
       reply.counters.emplace_back(name, value);
@@ -742,6 +760,7 @@ class WiredDaemon final : public Daemon {
   SocketKeeper keeper_;
   Users users_;
   CounterSnapshot counters_;
+  OwnCost cost_{cost_world()};
   EventLoop loop_;
   std::unique_ptr<ProcsWorker> procs_;
   // Of their own: whoever makes another one hang must not keep callers, root among them, from being

@@ -366,6 +366,38 @@ def test_log_file_that_cannot_be_had_is_degraded(daemon, scratch):
     assert "none/log" in started.log()
 
 
+# --- its own cost ---
+
+def test_own_cost(daemon, shared_directory, kineto_client):
+    started = daemon(*QUIET, f"--kineto_socket_dir={shared_directory}")
+    kineto_client(shared_directory).poll()
+    until("a worker", lambda: started.status()["cost"]["workers"] > 0)
+    # Rates are of a second at least.
+    cost = until("a rate", lambda: (c := started.status()["cost"]).get("window_s", 0) >= 1 and c)
+    assert cost["memory_kind"] == "pss", "a process may always see its own"
+    assert 1e6 < cost["memory_bytes"] <= started.status()["resident_bytes"] * 1.5
+    assert 0 < cost["cpu_share"] < 2 and cost["wakeups_per_s"] > 0
+    held = len(os.listdir(f"/proc/{started.pid}/fd"))
+    assert abs(cost["open_descriptors"] - held) < 10, (cost, held)
+    assert cost["descriptor_limit"] >= cost["open_descriptors"]
+    said = started.dyno("status").out
+    for word in ("(PSS)", "of a core over", "\nwake-ups ", "\ndescriptors ", "\nworkers "):
+        assert word in said, said
+
+
+def test_own_cost_counts_workers_that_were_started_anew(daemon):
+    started = daemon(*QUIET)
+    started.dyno("ps")  # who calls is looked up by a worker
+    workers = descendants(started.pid)
+    assert started.status()["cost"]["worker_restarts"] == 0
+    assert started.status()["cost"]["workers"] == len(workers) > 0
+    for worker in workers:
+        os.kill(worker, signal.SIGKILL)
+    until("a new one", lambda: started.dyno("ps").code == 0
+          and started.status()["cost"]["worker_restarts"] > 0)
+    started.stop(expect_clean=False)
+
+
 # --- the log's level ---
 
 def wait_for_debug_line(started):

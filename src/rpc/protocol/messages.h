@@ -50,6 +50,18 @@ struct CollectorState {  // from the framework's own measurement
   std::uint64_t dropped = 0;
   std::uint64_t delivery_failures = 0;
 };
+// What the daemon itself costs, beyond what StatusReply has of old.
+struct OwnCost {
+  std::uint64_t memory_bytes = 0;
+  std::string memory_kind;                        // "pss" | "rss", where the kernel refuses that
+  double window_s = 0;                            // that the two rates are of
+  std::optional<double> cpu_share;                // of one core
+  std::optional<double> wakeups_per_s;            // of all its threads
+  std::optional<std::uint64_t> open_descriptors;  // of its own, not of its workers
+  std::uint64_t descriptor_limit = 0;
+  std::uint64_t workers = 0;  // child processes, now
+  std::uint64_t worker_restarts = 0;
+};
 struct StatusReply {
   std::string version;
   std::string host;
@@ -63,6 +75,7 @@ struct StatusReply {
   std::vector<CollectorState> collectors;
   double cpu_seconds = 0;  // of the daemon since its start
   std::uint64_t resident_bytes = 0;
+  std::optional<OwnCost> cost;
   std::vector<std::pair<std::string, std::uint64_t>> counters;  // drops and rejections by name
 };
 

@@ -38,6 +38,15 @@ StatusReply a_status() {
                         .delivery_failures = 5}};
   status.cpu_seconds = 0.75;
   status.resident_bytes = 9'000'000'000ULL;
+  status.cost = {.memory_bytes = 12,
+                 .memory_kind = "pss",
+                 .window_s = 13.5,
+                 .cpu_share = 0.25,
+                 .wakeups_per_s = 3.5,
+                 .open_descriptors = 40,
+                 .descriptor_limit = 1024,
+                 .workers = 2,
+                 .worker_restarts = 1};
   status.counters = {{"late_polls", 3}, {"rejected", 18'446'744'073'709'551'615ULL}};
   return status;
 }
