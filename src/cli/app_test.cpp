@@ -95,6 +95,32 @@ TEST_F(DynoTest, StatusAndJson) {
   EXPECT_EQ(err(), "");
 }
 
+// An older daemon, which knows less of itself.
+TEST_F(DynoTest, AStatusThatLacksFieldsIsShownAsFarAsItGoes) {
+  const std::string older = R"({"schema":1,"version":"0.9","host":"node7","pid":77,"processes":3,)"
+                            R"("features":[{"name":"rpc:unix","state":"ok"}],)"
+                            R"("collectors":[{"name":"cpu","kind":"collector","successes":5}]})";
+  daemon({answers({older}), answers({older}), answers({R"({"schema":1})"}),
+          answers({R"({"schema":1,"pid":"77"})"})});
+  EXPECT_EQ(dyno(here({"status"})), 0);
+  EXPECT_EQ(out(), "dynolog 0.9 on node7, pid 77\nasked at       " + socket_path() +
+                       "\nprocesses      3\n\nFEATURE   STATE  WHY\nrpc:unix  ok\n\n"
+                       "COLLECTOR  STATE    AGE  EVERY  MEAN  LAST  RUNS  FAILED  ABSENT  "
+                       "LAST ERROR\ncpu        -      never      -     -     -     -       -       "
+                       "-\n");
+  EXPECT_EQ(dyno(here({"status", "--json"})), 0);
+  EXPECT_THAT(out(), HasSubstr("\"processes\": 3"));
+  for (const char* absent : {"sessions", "uptime_s", "cpu_seconds", "resident_bytes", "cost",
+                             "failing", "last_duration_s"}) {
+    EXPECT_THAT(out(), Not(HasSubstr(absent)));
+  }
+  EXPECT_EQ(dyno(here({"status"})), 0);
+  EXPECT_EQ(out(), "dynolog\nasked at       " + socket_path() + "\n");
+  // What is there, and wrong, is no status.
+  EXPECT_EQ(dyno(here({"status"})), 4);
+  EXPECT_THAT(err(), HasSubstr("\"pid\" is not a whole number"));
+}
+
 TEST_F(DynoTest, LogLevelIsSaidAndSet) {
   std::vector<std::string> requests;
   const auto script = [&requests](rpc::LogLevelReply reply) {

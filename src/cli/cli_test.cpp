@@ -1,4 +1,5 @@
 // The pure parts: exit codes, tables, options, quoting, where daemons are looked for.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -105,6 +106,8 @@ TEST(ExitCodes, OfATrace) {
 
 TEST(ExitCodes, OfACall) {
   using enum CallFailureKind;
+  using ::testing::HasSubstr;
+  using ::testing::Not;
   EXPECT_EQ(exit_code(no_daemon, ErrorKind::failed), ExitCode::no_daemon);
   EXPECT_EQ(exit_code(late, ErrorKind::timed_out), ExitCode::no_daemon);
   EXPECT_EQ(exit_code(closed, ErrorKind::denied), ExitCode::failed);

@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -733,7 +734,8 @@ class WiredDaemon final : public Daemon {
         stage.age_s = std::max(age.count(), 0.0);  // the clock may have been set
       }
       stage.period_s = static_cast<std::uint64_t>(state.period.count());
-      for (const std::uint64_t absent : state.absences) stage.absent += absent;
+      stage.absent =
+          std::accumulate(state.absences.begin(), state.absences.end(), std::uint64_t{0});
       stage.queue_length = state.queue.length;
       stage.dropped = state.queue.dropped;
       stage.delivery_failures = state.queue.delivery_failures;

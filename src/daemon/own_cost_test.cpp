@@ -60,7 +60,7 @@ TEST_F(OwnCostTest, SaysWhatIsNow) {
   EXPECT_EQ(said.worker_restarts, 7U);
   EXPECT_GT(said.descriptor_limit, 0U);
   EXPECT_TRUE(said.open_descriptors);
-  EXPECT_DOUBLE_EQ(reply_.cpu_seconds, 0.1);
+  EXPECT_DOUBLE_EQ(reply_.cpu_seconds.value(), 0.1);
   EXPECT_FALSE(said.cpu_share) << "no time has passed that it could be of";
   EXPECT_FALSE(said.wakeups_per_s);
 }

@@ -42,6 +42,7 @@ class FakeStatus final : public StatusService {
   StatusReply status() override {
     StatusReply reply;
     reply.version = "1.0.0";
+    reply.uptime_s = 1;
     return reply;
   }
   std::string version() const override { return "1.0.0"; }

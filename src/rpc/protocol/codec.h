@@ -1,5 +1,6 @@
 // JSON text of the messages, both ways. Decoders take hostile text: depth and types are checked,
 // unknown fields are passed over (newer peers), a missing or wrong one is an error that names it.
+// Only of a status, which is asked of older daemons too, nothing has to be there.
 #pragma once
 
 #include <string>

@@ -354,6 +354,24 @@ TEST(Codec, UnknownFieldsArePassedOver) {
   EXPECT_EQ(reply->withdrawn, 1U);
 }
 
+// Whoever asks an older daemon how it is wants to see what it says.
+TEST(Codec, OfAStatusNothingHasToBeThere) {
+  const auto none = decode_status_reply(R"({"schema":1})");
+  ASSERT_TRUE(none) << none.error().message;
+  EXPECT_FALSE(none->pid || none->processes || none->cost);
+  EXPECT_EQ(encode(*none),
+            R"({"schema":1,"version":"","host":"","mode":"","run_dir":"","features":[],)"
+            R"("collectors":[],"counters":{}})");
+  const auto some = decode_status_reply(R"({"schema":1,"collectors":[{"name":"cpu"}]})");
+  ASSERT_TRUE(some) << some.error().message;
+  EXPECT_FALSE(some->collectors.at(0).failing);
+  const auto wrong = decode_status_reply(R"({"schema":1,"collectors":[{"failures":"1"}]})");
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("collectors[0].failures"), std::string::npos);
+  // Of anything else it has.
+  EXPECT_FALSE(decode_cancel_reply(R"({"schema":1})"));
+}
+
 struct Bad {
   const char* text;
   const char* says;
