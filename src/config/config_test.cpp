@@ -520,6 +520,7 @@ TEST_F(ConfigTest, PrintedConfigReadsBackTheSame) {
                                "--norpc_loopback_identity",
                                "--norpc_loopback_root",
                                "--rpc_max_connections=7",
+                               "--rpc_max_connections_per_uid=6",
                                "--rpc_idle_timeout_s=6",
                                "--kernel_monitor_reporting_interval_s=5",
                                "--disabled_collectors=cpu",

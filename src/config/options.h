@@ -23,6 +23,7 @@ struct RpcOptions {
   bool loopback_identity = true;
   bool loopback_root = true;
   std::int64_t max_connections = 1024;
+  std::int64_t max_connections_per_uid = 128;
   std::int64_t idle_timeout_s = 300;
 };
 

@@ -88,6 +88,14 @@ ProcessTrace::Timeouts timeouts_of(const Options& options) {
           .write = std::chrono::seconds(options.sessions.write_timeout_s)};
 }
 
+rpc::ServerLimits limits_of(const RpcOptions& options) {
+  return {.loopback_identity = options.loopback_identity,
+          .loopback_root = options.loopback_root,
+          .max_connections = static_cast<std::size_t>(options.max_connections),
+          .max_connections_per_uid = static_cast<std::size_t>(options.max_connections_per_uid),
+          .idle_time = std::chrono::seconds(options.idle_timeout_s)};
+}
+
 // Whether a changed option is one of collectors or sinks.
 bool is_of_pipeline(const OptionRow* row) {
   constexpr std::array<std::string_view, 4> kOthers{"Places", "Tracing of PyTorch jobs",
@@ -485,14 +493,11 @@ class WiredDaemon final : public Daemon {
 
   void start_rpc() {
     rpc::ServerOptions options;
+    static_cast<rpc::ServerLimits&>(options) = limits_of(options_.rpc);
     options.unix_path = run_directory_.rpc_socket();
     options.tcp_port = options_.rpc.port;
     options.tcp_address = options_.rpc.bind;
     options.auth = options_.rpc.auth;
-    options.loopback_identity = options_.rpc.loopback_identity;
-    options.loopback_root = options_.rpc.loopback_root;
-    options.max_connections = static_cast<std::size_t>(options_.rpc.max_connections);
-    options.idle_time = std::chrono::seconds(options_.rpc.idle_timeout_s);
     rpc_ = rpc::Server::start(loop_, world_.log, options,
                               {.status = status_,
                                .processes = registry_,
@@ -559,6 +564,7 @@ class WiredDaemon final : public Daemon {
     }
     use_log_file(after.log_file);
     log_level_.take_up(after.log_level);
+    rpc_->set_limits(limits_of(after.rpc));
     take_up_directories(before.kineto.socket_dirs, after.kineto.socket_dirs);
     if (store_) store_->set_age(std::chrono::hours(after.sessions.store_hours));
     sessions_->set_timeouts(timeouts_of(after),

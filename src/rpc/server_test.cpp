@@ -594,6 +594,65 @@ TEST_F(ServerTest, IdleConnectionsAreClosed) {
   EXPECT_EQ(counters().timed_out, 2U);
 }
 
+TEST_F(ServerTest, AnotherIdleTimeCountsForOpenConnectionsToo) {
+  start();
+  Client silent = tcp();
+  Client once = local();
+  EXPECT_THAT(once.call(R"({"fn":"daemonStatus"})"), HasSubstr("schema"));
+  Client half = local();
+  half.send_bytes(std::string_view("\x10\x00", 2));
+  wait_for([](const ServerCounters& seen) { return seen.connections == 3; });
+  ServerLimits limits = options_;
+  limits.idle_time = 30ms;
+  on_loop([&] { server_->set_limits(limits); });
+  EXPECT_EQ(silent.receive(), "");
+  EXPECT_EQ(once.receive(), "");
+  EXPECT_EQ(tcp().receive(), "") << "and for new ones";
+  // What has begun a request has its own time.
+  EXPECT_EQ(counters().connections, 1U);
+}
+
+TEST_F(ServerTest, ALongerIdleTimeIsTakenUpBeforeTheOldOneEnds) {
+  start();
+  Client client = local();
+  EXPECT_THAT(client.call(R"({"fn":"daemonStatus"})"), HasSubstr("schema"));
+  ServerLimits limits = options_;
+  std::promise<void> later;
+  Timer timer;
+  on_loop([&] {
+    limits.idle_time = 30ms;
+    server_->set_limits(limits);
+    limits.idle_time = 300'000ms;
+    server_->set_limits(limits);
+    timer = loop_.after(60ms, [&] { later.set_value(); });  // the old one would have ended by then
+  });
+  later.get_future().wait();
+  EXPECT_THAT(client.call(R"({"fn":"daemonStatus"})"), HasSubstr("schema"));
+  on_loop([&] { timer.cancel(); });
+}
+
+TEST_F(ServerTest, OtherLimitsCountForWhoComesAndCloseNobody) {
+  start();
+  std::vector<Client> held;
+  for (int i = 0; i < 6; ++i) {
+    held.push_back(tcp());
+    EXPECT_THAT(held.back().call(R"({"fn":"daemonStatus"})"), HasSubstr("schema"));
+  }
+  ServerLimits limits = options_;
+  limits.max_connections = 4;
+  limits.loopback_identity = false;
+  on_loop([&] { server_->set_limits(limits); });
+  EXPECT_EQ(counters().connections, 6U);
+  EXPECT_EQ(error_code(held[0].call(R"({"fn":"listProcesses"})")), "not_identified");
+  Client another = local();
+  EXPECT_THAT(another.call(R"({"fn":"daemonStatus"})"), HasSubstr("schema"));
+  EXPECT_EQ(error_code(held[5].receive()), "exhausted") << "the newest of the most";
+  EXPECT_EQ(counters().over_limit, 1U);
+  on_loop([&] { server_->set_limits(options_); });
+  EXPECT_THAT(held[0].call(R"({"fn":"listProcesses"})"), HasSubstr("42"));
+  expect_served();
+}
+
 TEST_F(ServerTest, AReaderThatDoesNotReadItsReplyIsClosed) {
   options_.request_time = 30ms;
   processes_.command_size = 4U << 20U;

@@ -5,6 +5,7 @@ import select
 import signal
 import socket
 import stat
+import subprocess
 
 import pytest
 
@@ -332,6 +333,32 @@ def test_reload_moves_the_page_and_takes_up_sinks_and_collectors(managed, scratc
     assert daemon.feature("prometheus:") == []
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_reload_takes_up_the_limits_of_the_rpc(daemon, scratch):
+    config = config_of(scratch, "")
+    started = daemon("--noenable_ipc_monitor", "--port=0", f"--config={config}")
+    port = tcp_port(started)
+    idle = socket.socket(socket.AF_UNIX)
+    idle.settimeout(30)
+    idle.connect(os.path.join(started.run_dir, "dynolog.sock"))
+    config_of(scratch, "rpc_idle_timeout_s = 1\nrpc_loopback_identity = false\n"
+                       "rpc_max_connections_per_uid = 1\n")
+    assert started.dyno("ps", tcp=port).code == 0
+    said = "changed at once: rpc_loopback_identity, rpc_max_connections_per_uid, rpc_idle_timeout_s"
+    assert reload(started) == ("ok", said)
+    assert started.dyno("ps", tcp=port).code == 7
+    assert idle.recv(1) == b"", "it had 300 s"
+    # Another user's second connection is turned away, root's is not.
+    two = ("import socket, sys\nheld = [socket.socket(socket.AF_UNIX) for _ in range(2)]\n"
+           "for each in held:\n    each.connect(sys.argv[1])\n"
+           "held[1].settimeout(30)\nprint(held[1].recv(1000))")
+    path = os.path.join(started.run_dir, "dynolog.sock")
+    said = subprocess.run([places.plain_python(ALICE), "-c", two, path], capture_output=True,
+                          text=True, user=ALICE, group=ALICE, extra_groups=[]).stdout
+    assert "uid 20001 holds 1 connections" in said, said
+    assert started.dyno("ps").code == 0
+    idle.close()
 
 
 def test_user_directories_can_be_switched_off(managed, scratch):
