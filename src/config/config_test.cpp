@@ -505,6 +505,7 @@ TEST_F(ConfigTest, PrintedConfigReadsBackTheSame) {
   for (const Arguments& arguments :
        {Arguments{}, Arguments{"--run_dir=/tmp/a \"b\" \\c",
                                "--state_dir=/t/\u00e4",
+                               "--worker_memory_mb=0",
                                "--port=-1",
                                "--rpc_bind=10.0.0.1",
                                "--rpc_auth=none",

@@ -346,6 +346,16 @@ constexpr std::array kRows{
               [](Options& to, const Values& from) { return keep_cpus(to.cpu_list, from); },
               [](const Options& from) { return show(from.cpu_list); }, Reload::next_start},
 
+    OptionRow{
+        kPlaces, "worker_memory_mb", ValueKind::integer, "N",
+        "MiB of memory that all workers together may take, where the service manager has "
+        "delegated a control group (Delegate= of the unit): one that needs more ends, and the "
+        "daemon does not; 0: no limit of their own",
+        [](Options& to, const Values& from) {
+          return keep(to.worker_memory_mb, integer_value(from, 0, 1'048'576));
+        },
+        [](const Options& from) { return show(from.worker_memory_mb); }, Reload::at_once},
+
     OptionRow{kTracing, "enable_ipc_monitor", ValueKind::flag, "",
               "Serve the abstract socket on which jobs with KINETO_USE_DAEMON=1 ask by themselves "
               "(default: yes for root; else only where no system daemon is installed)",

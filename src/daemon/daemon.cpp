@@ -41,6 +41,7 @@
 #include "daemon/trace_sessions.h"
 #include "daemon/trace_store.h"
 #include "daemon/users.h"
+#include "daemon/worker_cgroup.h"
 #include "ipc/kineto_thread.h"
 #include "metrics/pipeline.h"
 #include "net/event_loop.h"
@@ -147,6 +148,7 @@ class WiredDaemon final : public Daemon {
     if (!options_.cpu_list.empty()) {
       status_.set("cpu-list", "ok", "runs on CPUs " + options_.cpu_list);
     }
+    separate_workers();
     start_history();
     if (auto started = start_pipeline(options_); !started) return started;
     if (auto started = start_kineto(); !started) return started;
@@ -239,6 +241,34 @@ class WiredDaemon final : public Daemon {
         .line = [this] { return line(); },
         .threads = {{"kineto", [this] { return kineto_->alive(); }},
                     {"metrics", [this] { return pipeline_ == nullptr || pipeline_->alive(); }}}};
+  }
+
+  // Before the first of them is started.
+  void separate_workers() {
+    auto group = WorkerCgroup::make(
+        {.root = world_.root, .pid = Pid{::getpid()}, .is_delegated = is_delegated_cgroup});
+    if (group) {
+      worker_cgroup_ = std::move(*group);
+      limit_workers(options_.worker_memory_mb);
+    } else if (group.error().kind == ErrorKind::unavailable) {
+      world_.log.debug("workers run in the daemon's own control group: {}", group.error().message);
+    } else {
+      status_.set("worker-cgroup", "degraded",
+                  "workers run in the daemon's own control group: " + group.error().message);
+    }
+  }
+
+  void limit_workers(std::int64_t megabytes) {
+    if (!worker_cgroup_) return;
+    const auto limited = worker_cgroup_->limit_memory(megabytes);
+    if (!limited) {
+      const bool unavailable = limited.error().kind == ErrorKind::unavailable;
+      status_.set("worker-cgroup", unavailable ? "off" : "degraded", limited.error().message);
+    } else {
+      status_.set("worker-cgroup", "ok",
+                  megabytes == 0 ? "without a limit on memory"
+                                 : fmt::format("at most {} MiB of memory", megabytes));
+    }
   }
 
   // For `systemctl status`.
@@ -565,6 +595,7 @@ class WiredDaemon final : public Daemon {
     use_log_file(after.log_file);
     log_level_.take_up(after.log_level);
     rpc_->set_limits(limits_of(after.rpc));
+    if (before.worker_memory_mb != after.worker_memory_mb) limit_workers(after.worker_memory_mb);
     take_up_directories(before.kineto.socket_dirs, after.kineto.socket_dirs);
     if (store_) store_->set_age(std::chrono::hours(after.sessions.store_hours));
     sessions_->set_timeouts(timeouts_of(after),
@@ -780,6 +811,7 @@ class WiredDaemon final : public Daemon {
   ProcsCallerResolver resolver_;
   StatusBoard status_;
   MountWatch mount_watch_;
+  std::optional<WorkerCgroup> worker_cgroup_;
   std::unique_ptr<history::History> history_;  // its sink is the pipeline's
   ServiceReport report_;
   std::set<std::string> sink_features_;  // of the sinks that run
