@@ -89,6 +89,14 @@ class NoDiagnosis final : public rpc::DiagnosisService {
   }
 };
 
+class NoLogLevel final : public rpc::LogService {
+ public:
+  rpc::LogLevelReply log_level() const override { return {}; }
+  Result<rpc::LogLevelReply> set_log_level(const Caller&, const rpc::SetLogLevelRequest&) override {
+    return rpc::LogLevelReply{};
+  }
+};
+
 class NoMetrics final : public rpc::MetricsService {
  public:
   void query(rpc::QueryMetricsRequest, DoneText done) override { done(std::string("{}")); }
@@ -112,17 +120,20 @@ int serve() {
   NoProcesses processes;
   NoTraces traces;
   NoDiagnosis diagnosis;
+  NoLogLevel no_log;
   NoMetrics metrics;
   NobodyResolver resolver;
   rpc::ServerOptions options;
   options.tcp_port = 0;
   options.max_connections = 2048;
   options.max_connections_per_uid = 2048;
-  const auto server = rpc::Server::start(
-      loop, *log, options,
-      rpc::Services{
-          .status = status, .processes = processes, .traces = traces, .diagnosis = diagnosis},
-      metrics, resolver);
+  const auto server = rpc::Server::start(loop, *log, options,
+                                         rpc::Services{.status = status,
+                                                       .processes = processes,
+                                                       .traces = traces,
+                                                       .diagnosis = diagnosis,
+                                                       .log = no_log},
+                                         metrics, resolver);
   std::printf("%d\n", server->tcp_port());
   std::fflush(stdout);
   const Watch end = loop.watch_readable(STDIN_FILENO, [&] { loop.stop(); });

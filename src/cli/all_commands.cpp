@@ -24,6 +24,8 @@ constexpr std::array kCommands{
     CommandEntry{"env", "", "Variables that make a job traceable: eval \"$(dyno env)\"",
                  commands::make_env},
     CommandEntry{"version", "", "Versions of dyno and of the daemon", commands::make_version},
+    CommandEntry{"log-level", "", "How much the daemon logs, or from now on",
+                 commands::make_log_level},
     CommandEntry{"dcgm-pause", "", "Free the GPU's profiling counters for another tool",
                  commands::make_dcgm_pause},
     CommandEntry{"dcgm-resume", "", "Take them back before the pause is over",

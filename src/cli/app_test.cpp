@@ -95,6 +95,64 @@ TEST_F(DynoTest, StatusAndJson) {
   EXPECT_EQ(err(), "");
 }
 
+// An older daemon, which knows less of itself.
+TEST_F(DynoTest, AStatusThatLacksFieldsIsShownAsFarAsItGoes) {
+  const std::string older = R"({"schema":1,"version":"0.9","host":"node7","pid":77,"processes":3,)"
+                            R"("features":[{"name":"rpc:unix","state":"ok"}],)"
+                            R"("collectors":[{"name":"cpu","kind":"collector","successes":5}]})";
+  daemon({answers({older}), answers({older}), answers({R"({"schema":1})"}),
+          answers({R"({"schema":1,"pid":"77"})"})});
+  EXPECT_EQ(dyno(here({"status"})), 0);
+  EXPECT_EQ(out(), "dynolog 0.9 on node7, pid 77\nasked at       " + socket_path() +
+                       "\nprocesses      3\n\nFEATURE   STATE  WHY\nrpc:unix  ok\n\n"
+                       "COLLECTOR  STATE    AGE  EVERY  MEAN  LAST  RUNS  FAILED  ABSENT  "
+                       "LAST ERROR\ncpu        -      never      -     -     -     -       -       "
+                       "-\n");
+  EXPECT_EQ(dyno(here({"status", "--json"})), 0);
+  EXPECT_THAT(out(), HasSubstr("\"processes\": 3"));
+  for (const char* absent : {"sessions", "uptime_s", "cpu_seconds", "resident_bytes", "cost",
+                             "failing", "last_duration_s"}) {
+    EXPECT_THAT(out(), Not(HasSubstr(absent)));
+  }
+  EXPECT_EQ(dyno(here({"status"})), 0);
+  EXPECT_EQ(out(), "dynolog\nasked at       " + socket_path() + "\n");
+  // What is there, and wrong, is no status.
+  EXPECT_EQ(dyno(here({"status"})), 4);
+  EXPECT_THAT(err(), HasSubstr("\"pid\" is not a whole number"));
+}
+
+TEST_F(DynoTest, LogLevelIsSaidAndSet) {
+  std::vector<std::string> requests;
+  const auto script = [&requests](rpc::LogLevelReply reply) {
+    return [&requests, reply](FakePeer& peer) {
+      requests.push_back(peer.request());
+      peer.reply(encode(reply));
+      peer.until_closed();
+    };
+  };
+  daemon({script({"info", "info"}), script({"debug", "info"}), script({"info", "info"}),
+          script({"debug", "info"}), answers({encode(rpc::ErrorReply{"denied", "only root"})})});
+  EXPECT_EQ(dyno(here({"log-level"})), 0);
+  EXPECT_EQ(out(), "info\n");
+  EXPECT_EQ(err(), "");
+  EXPECT_EQ(dyno(here({"log-level", "debug"})), 0);
+  EXPECT_EQ(out(), "debug\n");
+  EXPECT_THAT(err(), HasSubstr("until the next reload, which sets it to info"));
+  EXPECT_EQ(dyno(here({"log-level", "info"})), 0);
+  EXPECT_EQ(err(), "");
+  EXPECT_EQ(dyno(here({"log-level", "--json"})), 0);
+  EXPECT_THAT(out(), HasSubstr("\"configured\": \"info\""));
+  EXPECT_EQ(dyno(here({"log-level", "debug"})), 7);
+  EXPECT_THAT(err(), HasSubstr("only root"));
+  EXPECT_EQ(dyno(here({"log-level", "loud"})), 2);
+  EXPECT_THAT(err(), HasSubstr("loud"));
+  daemon_.reset();
+  ASSERT_EQ(requests.size(), 4U);
+  EXPECT_EQ(requests[0], rpc::encode_request("logLevel"));
+  EXPECT_EQ(requests[1], encode(rpc::SetLogLevelRequest{"debug"}));
+  EXPECT_EQ(requests[3], rpc::encode_request("logLevel"));
+}
+
 TEST_F(DynoTest, ErrorsOfTheDaemonKeepTheirSentence) {
   daemon({answers({encode(rpc::ErrorReply{"denied", "not your\x1b process"})}),
           answers({encode(rpc::ErrorReply{"not_identified", "who are you"})}),
@@ -738,7 +796,7 @@ TEST_F(DynoTest, CompletionsKnowCommandsAndOptions) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     EXPECT_EQ(dyno({"completion", shell}), 0);
     for (const char* word : {"gputrace", "trace", "log-file", "no-wait", "wide", "run-dir",
-                             "traces", "fetch", "output"}) {
+                             "traces", "fetch", "output", "log-level", "warning"}) {
       EXPECT_THAT(out(), HasSubstr(word)) << shell;
     }
   }

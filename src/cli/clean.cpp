@@ -56,6 +56,7 @@ void clean(rpc::FollowFrame& reply) { clean_all(reply); }
 void clean(rpc::CancelReply& reply) { clean_all(reply); }
 void clean(rpc::ListTracesReply& reply) { clean_all(reply); }
 void clean(rpc::DiagnoseReply& reply) { clean_all(reply); }
+void clean(rpc::LogLevelReply& reply) { clean_all(reply); }
 void rpc::clean(rpc::QueryMetricsReply& reply) { clean_all(reply); }
 void rpc::clean(rpc::ListMetricsReply& reply) { clean_all(reply); }
 

@@ -15,6 +15,7 @@ void clean(rpc::FollowFrame& reply);
 void clean(rpc::CancelReply& reply);
 void clean(rpc::ListTracesReply& reply);
 void clean(rpc::DiagnoseReply& reply);
+void clean(rpc::LogLevelReply& reply);
 // A piece's texts are bytes and JSON; piece_reader.h and received_file.h check them.
 inline void clean(rpc::FetchReply& /*reply*/) {}
 // The directory is handed to a shell: one that would need cleaning is kept and refused later.

@@ -1,4 +1,5 @@
 // The pure parts: exit codes, tables, options, quoting, where daemons are looked for.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -14,6 +15,9 @@
 
 namespace dynolog {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 rpc::TraceUpdate ended(const std::string& state) {
   rpc::TraceUpdate update;
@@ -173,37 +177,82 @@ TEST(Rendering, ProcessList) {
   EXPECT_NE(render_processes({{launcher}}, true, 80).find(std::string(60, 'x')), std::string::npos);
 }
 
+TEST(Rendering, TheDaemonsOwnCost) {
+  rpc::StatusReply status;
+  status.cpu_seconds = 1.234;
+  status.resident_bytes = 15'000'000;
+  status.cost = {.memory_bytes = 9'900'000,
+                 .memory_kind = "pss",
+                 .window_s = 14,
+                 .cpu_share = 0.0005,
+                 .wakeups_per_s = 3.14,
+                 .open_descriptors = 47,
+                 .descriptor_limit = 65'536,
+                 .workers = 4,
+                 .worker_restarts = 1};
+  EXPECT_THAT(render_status(status, "here"),
+              HasSubstr("cpu            0.05 % of a core over 14 s, 1.23 s since its start\n"
+                        "memory         9.9 MB (PSS), 15.0 MB resident\nwake-ups       3.1/s\n"
+                        "descriptors    47 of 65536\nworkers        4, 1 restart\n"));
+  status.cost = rpc::OwnCost{};
+  status.cost->memory_bytes = 15'000'000;
+  status.cost->memory_kind = "rss";
+  EXPECT_THAT(render_status(status, "here"),
+              HasSubstr("cpu            1.23 s since its start\nmemory         15.0 MB resident\n"
+                        "workers        0, 0 restarts\n"));
+  status.cost.reset();
+  EXPECT_THAT(render_status(status, "here"), Not(HasSubstr("workers")));
+}
+
+// As a daemon says it that knows all of it.
+rpc::CollectorState a_stage(const std::string& name, const std::string& kind) {
+  return {.name = name,
+          .kind = kind,
+          .last_duration_s = 0,
+          .successes = 0,
+          .failures = 0,
+          .last_error = "",
+          .failing = false,
+          .unavailable = false,
+          .age_s = std::nullopt,
+          .total_duration_s = 0,
+          .period_s = 0,
+          .absent = 0,
+          .queue_length = 0,
+          .dropped = 0,
+          .delivery_failures = 0};
+}
+
+std::vector<rpc::CollectorState> some_stages() {
+  rpc::CollectorState cpu = a_stage("cpu", "collector");
+  cpu.last_duration_s = 0.0002;
+  cpu.successes = 9;
+  cpu.failures = 1;
+  cpu.last_error = "short read";
+  cpu.age_s = 0.4;
+  cpu.total_duration_s = 0.003;
+  rpc::CollectorState dmi = a_stage("dmi", "collector");
+  dmi.failures = 2;
+  dmi.last_error = "no such directory";
+  dmi.failing = dmi.unavailable = true;
+  dmi.period_s = 60;
+  rpc::CollectorState otlp = a_stage("otlp", "sink");
+  otlp.last_duration_s = 0.02;
+  otlp.successes = 60;
+  otlp.failures = 3;
+  otlp.last_error = "connection refused";
+  otlp.failing = true;
+  otlp.age_s = 125;
+  otlp.total_duration_s = 0.63;
+  otlp.queue_length = 4;
+  otlp.dropped = 2;
+  otlp.delivery_failures = 7;
+  return {cpu, dmi, otlp};
+}
+
 TEST(Rendering, CollectorsAndSinksWithAgeCostAndErrors) {
   rpc::StatusReply status;
-  status.collectors = {{.name = "cpu",
-                        .kind = "collector",
-                        .last_duration_s = 0.0002,
-                        .successes = 9,
-                        .failures = 1,
-                        .last_error = "short read",
-                        .age_s = 0.4,
-                        .total_duration_s = 0.003},
-                       {.name = "dmi",
-                        .kind = "collector",
-                        .successes = 0,
-                        .failures = 2,
-                        .last_error = "no such directory",
-                        .failing = true,
-                        .unavailable = true,
-                        .age_s = std::nullopt,
-                        .period_s = 60},
-                       {.name = "otlp",
-                        .kind = "sink",
-                        .last_duration_s = 0.02,
-                        .successes = 60,
-                        .failures = 3,
-                        .last_error = "connection refused",
-                        .failing = true,
-                        .age_s = 125,
-                        .total_duration_s = 0.63,
-                        .queue_length = 4,
-                        .dropped = 2,
-                        .delivery_failures = 7}};
+  status.collectors = some_stages();
   const std::string text = render_status(status, "here");
   const auto line = [&text](const std::string& name) {
     // The daemon's own cost has lines of such names too, further up.

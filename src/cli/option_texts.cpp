@@ -150,6 +150,7 @@ _dyno() {{
   case "$previous" in
     --log-file|--run-dir|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
     completion) COMPREPLY=($(compgen -W "bash zsh fish man" -- "$word")); return ;;
+    log-level) COMPREPLY=($(compgen -W "debug info warning error" -- "$word")); return ;;
     --shell) COMPREPLY=($(compgen -W "bash zsh sh fish csh" -- "$word")); return ;;
     help) COMPREPLY=($(compgen -W "$names" -- "$word")); return ;;
   esac
@@ -192,6 +193,7 @@ _dyno() {{
   case "$previous" in
     --log-file|--run-dir|--output) _files; return ;;
     completion) compadd bash zsh fish man; return ;;
+    log-level) compadd debug info warning error; return ;;
     --shell) compadd bash zsh sh fish csh; return ;;
   esac
   case "$command" in
@@ -248,7 +250,9 @@ std::string fish_completion(const CLI::App& root) {
     out += fish_below(*command);
   }
   return out +
-         "complete -c dyno -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish man'\n";
+         "complete -c dyno -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish man'\n"
+         "complete -c dyno -n '__fish_seen_subcommand_from log-level' "
+         "-a 'debug info warning error'\n";
 }
 
 std::string manual_page(const CLI::App& root) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 
@@ -87,25 +88,90 @@ std::string rank_text(const std::optional<int>& rank, const std::optional<int>& 
 namespace {
 
 // Microseconds where a collector takes those.
-std::string cost_text(double seconds) {
+std::string time_text(double seconds) {
   return seconds < 0.00995 ? fmt::format("{:.2f} ms", seconds * 1000)
                            : fmt::format("{:.0f} ms", seconds * 1000);
+}
+
+// Of the lines at the top. What an older daemon does not say has none.
+std::string line(std::string_view name, const std::string& text) {
+  return text.empty() ? "" : fmt::format("{:<15}{}\n", name, text);
+}
+
+std::string number_text(const std::optional<std::uint64_t>& number) {
+  return number ? std::to_string(*number) : "";
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
+  }
+  return text;
+}
+
+std::string identity_text(const rpc::StatusReply& reply) {
+  std::string name = "dynolog";
+  if (!reply.version.empty()) name += " " + reply.version;
+  if (!reply.host.empty()) name += " on " + reply.host;
+  return joined({name, reply.mode.empty() ? "" : reply.mode + " mode",
+                 reply.pid ? fmt::format("pid {}", *reply.pid) : "",
+                 reply.uptime_s ? "up " + duration_text(*reply.uptime_s) : ""}) +
+         "\n";
+}
+
+// The daemon's own.
+std::string cost_text(const rpc::StatusReply& reply) {
+  const rpc::OwnCost cost = reply.cost.value_or(rpc::OwnCost{});
+  std::string out =
+      line("cpu",
+           joined({cost.cpu_share ? fmt::format("{:.2f} % of a core over {}", *cost.cpu_share * 100,
+                                                duration_text(cost.window_s))
+                                  : "",
+                   reply.cpu_seconds ? fmt::format("{:.2f} s since its start", *reply.cpu_seconds)
+                                     : ""}));
+  out +=
+      line("memory",
+           joined({cost.memory_kind == "pss" ? bytes_text(cost.memory_bytes) + " (PSS)" : "",
+                   reply.resident_bytes ? bytes_text(*reply.resident_bytes) + " resident" : ""}));
+  if (cost.wakeups_per_s) out += line("wake-ups", fmt::format("{:.1f}/s", *cost.wakeups_per_s));
+  if (cost.open_descriptors) {
+    out +=
+        line("descriptors", fmt::format("{} of {}", *cost.open_descriptors, cost.descriptor_limit));
+  }
+  if (reply.cost) {
+    out += line("workers", fmt::format("{}, {} restart{}", cost.workers, cost.worker_restarts,
+                                       cost.worker_restarts == 1 ? "" : "s"));
+  }
+  return out;
 }
 
 // An old error is told apart from one of now: "(was) ...".
 std::string stage_error(const rpc::CollectorState& stage) {
   if (stage.last_error.empty()) return "";
-  return stage.failing ? stage.last_error : "(earlier) " + stage.last_error;
+  return stage.failing.value_or(true) ? stage.last_error : "(earlier) " + stage.last_error;
 }
 
 std::string stage_state(const rpc::CollectorState& stage) {
-  if (stage.unavailable) return "not here";
-  return stage.failing ? "failing" : "ok";
+  if (stage.unavailable.value_or(false)) return "not here";
+  if (!stage.failing) return "-";
+  return *stage.failing ? "failing" : "ok";
+}
+
+std::optional<std::uint64_t> runs_of(const rpc::CollectorState& stage) {
+  if (!stage.successes || !stage.failures) return std::nullopt;
+  return *stage.successes + *stage.failures;
+}
+
+std::string period_text(const std::optional<std::uint64_t>& period_s) {
+  if (!period_s) return "-";
+  return *period_s > 0 ? fmt::format("{} s", *period_s) : "tick";
 }
 
 std::string mean_cost(const rpc::CollectorState& stage) {
-  const std::uint64_t runs = stage.successes + stage.failures;
-  return runs == 0 ? "-" : cost_text(stage.total_duration_s / static_cast<double>(runs));
+  const auto runs = runs_of(stage);
+  if (!runs || *runs == 0 || !stage.total_duration_s) return "-";
+  return time_text(*stage.total_duration_s / static_cast<double>(*runs));
 }
 
 // Collectors are many; those sinks that there are have queues.
@@ -137,17 +203,13 @@ std::string stages_text(const rpc::StatusReply& reply, std::string_view kind) {
     any = true;
     std::vector<std::string> cells{stage.name, stage_state(stage),
                                    stage.age_s ? duration_text(*stage.age_s) : "never"};
-    if (!sinks) cells.push_back(stage.period_s > 0 ? fmt::format("{} s", stage.period_s) : "tick");
+    if (!sinks) cells.push_back(period_text(stage.period_s));
     cells.push_back(mean_cost(stage));
-    cells.push_back(cost_text(stage.last_duration_s));
-    if (sinks) {
-      for (const auto count : {stage.queue_length, stage.dropped, stage.delivery_failures}) {
-        cells.push_back(std::to_string(count));
-      }
-    } else {
-      for (const auto count : {stage.successes + stage.failures, stage.failures, stage.absent}) {
-        cells.push_back(std::to_string(count));
-      }
+    cells.push_back(stage.last_duration_s ? time_text(*stage.last_duration_s) : "-");
+    for (const auto& count :
+         sinks ? std::array{stage.queue_length, stage.dropped, stage.delivery_failures}
+               : std::array{runs_of(stage), stage.failures, stage.absent}) {
+      cells.push_back(or_dash(number_text(count)));
     }
     cells.push_back(stage_error(stage));
     table.add(std::move(cells));
@@ -158,14 +220,12 @@ std::string stages_text(const rpc::StatusReply& reply, std::string_view kind) {
 }  // namespace
 
 std::string render_status(const rpc::StatusReply& reply, const std::string& endpoint) {
-  std::string out = fmt::format(
-      "dynolog {} on {}, {} mode, pid {}, up {}\n"
-      "asked at       {}\nrun directory  {}\n"
-      "processes      {}\nsessions       {}\ncpu            {:.2f} s since its start\n"
-      "memory         {}\n",
-      reply.version, reply.host, reply.mode, reply.pid, duration_text(reply.uptime_s), endpoint,
-      reply.run_dir, reply.processes, reply.sessions, reply.cpu_seconds,
-      bytes_text(reply.resident_bytes));
+  std::string out = identity_text(reply);
+  out += line("asked at", endpoint);
+  out += line("run directory", reply.run_dir);
+  out += line("processes", number_text(reply.processes));
+  out += line("sessions", number_text(reply.sessions));
+  out += cost_text(reply);
   if (!reply.features.empty()) {
     Table table({{"FEATURE"}, {"STATE"}, {"WHY"}});
     for (const auto& feature : reply.features) {

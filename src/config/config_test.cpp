@@ -505,6 +505,7 @@ TEST_F(ConfigTest, PrintedConfigReadsBackTheSame) {
   for (const Arguments& arguments :
        {Arguments{}, Arguments{"--run_dir=/tmp/a \"b\" \\c",
                                "--state_dir=/t/\u00e4",
+                               "--worker_memory_mb=0",
                                "--port=-1",
                                "--rpc_bind=10.0.0.1",
                                "--rpc_auth=none",
@@ -520,6 +521,7 @@ TEST_F(ConfigTest, PrintedConfigReadsBackTheSame) {
                                "--norpc_loopback_identity",
                                "--norpc_loopback_root",
                                "--rpc_max_connections=7",
+                               "--rpc_max_connections_per_uid=6",
                                "--rpc_idle_timeout_s=6",
                                "--kernel_monitor_reporting_interval_s=5",
                                "--disabled_collectors=cpu",

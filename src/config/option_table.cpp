@@ -361,6 +361,16 @@ constexpr std::array kRows{
               [](Options& to, const Values& from) { return keep_cpus(to.cpu_list, from); },
               [](const Options& from) { return show(from.cpu_list); }, Reload::next_start},
 
+    OptionRow{
+        kPlaces, "worker_memory_mb", ValueKind::integer, "N",
+        "MiB of memory that all workers together may take, where the service manager has "
+        "delegated a control group (Delegate= of the unit): one that needs more ends, and the "
+        "daemon does not; 0: no limit of their own",
+        [](Options& to, const Values& from) {
+          return keep(to.worker_memory_mb, integer_value(from, 0, 1'048'576));
+        },
+        [](const Options& from) { return show(from.worker_memory_mb); }, Reload::at_once},
+
     OptionRow{kTracing, "enable_ipc_monitor", ValueKind::flag, "",
               "Serve the abstract socket on which jobs with KINETO_USE_DAEMON=1 ask by themselves "
               "(default: yes for root; else only where no system daemon is installed)",
@@ -456,27 +466,32 @@ constexpr std::array kRows{
         [](Options& to, const Values& from) {
           return keep(to.rpc.loopback_identity, flag_value(from));
         },
-        [](const Options& from) { return show(from.rpc.loopback_identity); }, Reload::next_start},
+        [](const Options& from) { return show(from.rpc.loopback_identity); }, Reload::at_once},
     OptionRow{kRpc, "rpc_loopback_root", ValueKind::flag, "",
               "Let root be root over loopback TCP too; off: only on the unix socket",
               [](Options& to, const Values& from) {
                 return keep(to.rpc.loopback_root, flag_value(from));
               },
-              [](const Options& from) { return show(from.rpc.loopback_root); }, Reload::next_start},
+              [](const Options& from) { return show(from.rpc.loopback_root); }, Reload::at_once},
     OptionRow{kRpc, "rpc_max_connections", ValueKind::integer, "N",
               "Connections at one time; more are closed",
               [](Options& to, const Values& from) {
                 return keep(to.rpc.max_connections, integer_value(from, 1, 65'536));
               },
-              [](const Options& from) { return show(from.rpc.max_connections); },
-              Reload::next_start},
+              [](const Options& from) { return show(from.rpc.max_connections); }, Reload::at_once},
+    OptionRow{kRpc, "rpc_max_connections_per_uid", ValueKind::integer, "N",
+              "Connections of one user at one time; root and the daemon's own user may have more",
+              [](Options& to, const Values& from) {
+                return keep(to.rpc.max_connections_per_uid, integer_value(from, 1, 65'536));
+              },
+              [](const Options& from) { return show(from.rpc.max_connections_per_uid); },
+              Reload::at_once},
     OptionRow{kRpc, "rpc_idle_timeout_s", ValueKind::integer, "N",
               "Seconds after which a connection without a request is closed",
               [](Options& to, const Values& from) {
                 return keep(to.rpc.idle_timeout_s, integer_value(from, 1, 86'400));
               },
-              [](const Options& from) { return show(from.rpc.idle_timeout_s); },
-              Reload::next_start},
+              [](const Options& from) { return show(from.rpc.idle_timeout_s); }, Reload::at_once},
 
     OptionRow{kMetrics, "kernel_monitor_reporting_interval_s", ValueKind::integer, "N",
               "Seconds between two readings of the host",

@@ -23,6 +23,7 @@ struct RpcOptions {
   bool loopback_identity = true;
   bool loopback_root = true;
   std::int64_t max_connections = 1024;
+  std::int64_t max_connections_per_uid = 128;
   std::int64_t idle_timeout_s = 300;
 };
 
@@ -58,6 +59,7 @@ struct Options {
   std::string run_dir;    // sockets, journal; "": by mode
   std::string state_dir;  // what outlives a reboot; "": by mode
   std::string cpu_list;   // CPUs that the daemon and its workers run on, "0-3,8"; "": all
+  std::int64_t worker_memory_mb = 768;  // of all workers, where they have a cgroup; 0: no limit
   LogLevel log_level = LogLevel::info;
   std::string log_file;     // "": stderr
   bool core_dumps = false;  // they hold what jobs and users told the daemon

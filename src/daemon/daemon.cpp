@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -26,7 +27,9 @@
 #include "daemon/counter_snapshot.h"
 #include "daemon/diagnosis_service.h"
 #include "daemon/history_service.h"
+#include "daemon/log_level_control.h"
 #include "daemon/mount_watch.h"
+#include "daemon/own_cost.h"
 #include "daemon/own_directory.h"
 #include "daemon/process_registry.h"
 #include "daemon/reload.h"
@@ -38,6 +41,7 @@
 #include "daemon/trace_sessions.h"
 #include "daemon/trace_store.h"
 #include "daemon/users.h"
+#include "daemon/worker_cgroup.h"
 #include "ipc/kineto_thread.h"
 #include "metrics/pipeline.h"
 #include "net/event_loop.h"
@@ -85,6 +89,14 @@ ProcessTrace::Timeouts timeouts_of(const Options& options) {
           .write = std::chrono::seconds(options.sessions.write_timeout_s)};
 }
 
+rpc::ServerLimits limits_of(const RpcOptions& options) {
+  return {.loopback_identity = options.loopback_identity,
+          .loopback_root = options.loopback_root,
+          .max_connections = static_cast<std::size_t>(options.max_connections),
+          .max_connections_per_uid = static_cast<std::size_t>(options.max_connections_per_uid),
+          .idle_time = std::chrono::seconds(options.idle_timeout_s)};
+}
+
 // Whether a changed option is one of collectors or sinks.
 bool is_of_pipeline(const OptionRow* row) {
   constexpr std::array<std::string_view, 4> kOthers{"Places", "Tracing of PyTorch jobs",
@@ -108,7 +120,6 @@ class WiredDaemon final : public Daemon {
         resolver_(*unix_callers_, *tcp_callers_),
         status_({.clock = world_.clock,
                  .log = world_.log,
-                 .root = world_.root,
                  .fixed = fixed_status(),
                  .fill = [this](rpc::StatusReply& reply) { fill_status(reply); },
                  .changed = [this] { report_.changed(); }}),
@@ -137,6 +148,7 @@ class WiredDaemon final : public Daemon {
     if (!options_.cpu_list.empty()) {
       status_.set("cpu-list", "ok", "runs on CPUs " + options_.cpu_list);
     }
+    separate_workers();
     start_history();
     if (auto started = start_pipeline(options_); !started) return started;
     if (auto started = start_kineto(); !started) return started;
@@ -229,6 +241,34 @@ class WiredDaemon final : public Daemon {
         .line = [this] { return line(); },
         .threads = {{"kineto", [this] { return kineto_->alive(); }},
                     {"metrics", [this] { return pipeline_ == nullptr || pipeline_->alive(); }}}};
+  }
+
+  // Before the first of them is started.
+  void separate_workers() {
+    auto group = WorkerCgroup::make(
+        {.root = world_.root, .pid = Pid{::getpid()}, .is_delegated = is_delegated_cgroup});
+    if (group) {
+      worker_cgroup_ = std::move(*group);
+      limit_workers(options_.worker_memory_mb);
+    } else if (group.error().kind == ErrorKind::unavailable) {
+      world_.log.debug("workers run in the daemon's own control group: {}", group.error().message);
+    } else {
+      status_.set("worker-cgroup", "degraded",
+                  "workers run in the daemon's own control group: " + group.error().message);
+    }
+  }
+
+  void limit_workers(std::int64_t megabytes) {
+    if (!worker_cgroup_) return;
+    const auto limited = worker_cgroup_->limit_memory(megabytes);
+    if (!limited) {
+      const bool unavailable = limited.error().kind == ErrorKind::unavailable;
+      status_.set("worker-cgroup", unavailable ? "off" : "degraded", limited.error().message);
+    } else {
+      status_.set("worker-cgroup", "ok",
+                  megabytes == 0 ? "without a limit on memory"
+                                 : fmt::format("at most {} MiB of memory", megabytes));
+    }
   }
 
   // For `systemctl status`.
@@ -355,7 +395,11 @@ class WiredDaemon final : public Daemon {
 
   [[nodiscard]] CollectorWorld collector_world(const Options& options) {
     return {.root = world_.root,
-            .read_counters = [this](const CounterVisitor& visit) { counters_.visit(visit); },
+            .read_counters =
+                [this](const CounterVisitor& visit) {
+                  counters_.visit(visit);
+                  cost_.note();
+                },
             .options = options.metrics.collectors,
             .file_systems = asked_file_systems(options),
             .text_files = asked_text_files(options),
@@ -489,18 +533,18 @@ class WiredDaemon final : public Daemon {
 
   void start_rpc() {
     rpc::ServerOptions options;
+    static_cast<rpc::ServerLimits&>(options) = limits_of(options_.rpc);
     options.unix_path = run_directory_.rpc_socket();
     options.tcp_port = options_.rpc.port;
     options.tcp_address = options_.rpc.bind;
     options.auth = options_.rpc.auth;
-    options.loopback_identity = options_.rpc.loopback_identity;
-    options.loopback_root = options_.rpc.loopback_root;
-    options.max_connections = static_cast<std::size_t>(options_.rpc.max_connections);
-    options.idle_time = std::chrono::seconds(options_.rpc.idle_timeout_s);
-    rpc_ = rpc::Server::start(
-        loop_, world_.log, options,
-        {.status = status_, .processes = registry_, .traces = *sessions_, .diagnosis = *diagnosis_},
-        metrics_, resolver_);
+    rpc_ = rpc::Server::start(loop_, world_.log, options,
+                              {.status = status_,
+                               .processes = registry_,
+                               .traces = *sessions_,
+                               .diagnosis = *diagnosis_,
+                               .log = log_level_},
+                              metrics_, resolver_);
     for (const auto& listening : rpc_->listening()) {
       status_.set("rpc:" + listening.name, listening.up ? "ok" : "degraded", listening.problem);
     }
@@ -559,7 +603,9 @@ class WiredDaemon final : public Daemon {
       if (auto replaced = replace_pipeline(before, after); !replaced) return replaced;
     }
     use_log_file(after.log_file);
-    world_.log.set_least(after.log_level);
+    log_level_.take_up(after.log_level);
+    rpc_->set_limits(limits_of(after.rpc));
+    if (before.worker_memory_mb != after.worker_memory_mb) limit_workers(after.worker_memory_mb);
     take_up_directories(before.kineto.socket_dirs, after.kineto.socket_dirs);
     if (store_) store_->set_age(std::chrono::hours(after.sessions.store_hours));
     sessions_->set_timeouts(timeouts_of(after),
@@ -575,6 +621,32 @@ class WiredDaemon final : public Daemon {
     for (const std::string& directory : before) {
       if (std::ranges::find(after, directory) == after.end()) kineto_->remove_directory(directory);
     }
+  }
+
+  [[nodiscard]] OwnCost::World cost_world() {
+    return {.clock = world_.clock,
+            .root = world_.root,
+            .page_size = ::sysconf(_SC_PAGESIZE),
+            .usage = read_self_usage,
+            .workers = [this] { return loop_.children()->running(); },
+            .worker_restarts =
+                [this] {
+                  return procs_->restarts() + unix_callers_->restarts() + tcp_callers_->restarts() +
+                         mounts_->restarts();
+                }};
+  }
+
+  [[nodiscard]] LogLevelControl::World log_level_world() {
+    return {.clock = world_.clock,
+            .log = world_.log,
+            .own = own_tenant(world_.root, world_.uid),
+            .configured = [this] { return options_.log_level; },
+            .show =
+                [this](const std::string& sentence) {
+                  if (sentence.empty()) return status_.forget("log-level");
+                  status_.set("log-level", "ok", sentence);
+                },
+            .publish = [this](Event event) { publish(std::move(event)); }};
   }
 
   // Opened anew where it is the same: it may have been rotated.
@@ -710,7 +782,8 @@ class WiredDaemon final : public Daemon {
         stage.age_s = std::max(age.count(), 0.0);  // the clock may have been set
       }
       stage.period_s = static_cast<std::uint64_t>(state.period.count());
-      for (const std::uint64_t absent : state.absences) stage.absent += absent;
+      stage.absent =
+          std::accumulate(state.absences.begin(), state.absences.end(), std::uint64_t{0});
       stage.queue_length = state.queue.length;
       stage.dropped = state.queue.dropped;
       stage.delivery_failures = state.queue.delivery_failures;
@@ -721,6 +794,7 @@ class WiredDaemon final : public Daemon {
     reply.processes = registry_.table().size();
     reply.sessions = sessions_->active();
     fill_stages(reply);
+    cost_.fill(reply);
     counters_.publish(kineto_->counters(), rpc_->counters());
     counters_.visit([&reply](std::string_view name, std::uint64_t value) {
       reply.counters.emplace_back(name, value);
@@ -736,6 +810,7 @@ class WiredDaemon final : public Daemon {
   SocketKeeper keeper_;
   Users users_;
   CounterSnapshot counters_;
+  OwnCost cost_{cost_world()};
   EventLoop loop_;
   std::unique_ptr<ProcsWorker> procs_;
   // Of their own: whoever makes another one hang must not keep callers, root among them, from being
@@ -747,12 +822,14 @@ class WiredDaemon final : public Daemon {
   ProcsCallerResolver resolver_;
   StatusBoard status_;
   MountWatch mount_watch_;
+  std::optional<WorkerCgroup> worker_cgroup_;
   std::unique_ptr<history::History> history_;  // its sink is the pipeline's
   ServiceReport report_;
   std::set<std::string> sink_features_;  // of the sinks that run
   std::unique_ptr<Pipeline> pipeline_;
   ProcessRegistry registry_;
   ConfigurationReload reload_;
+  LogLevelControl log_level_{log_level_world()};
   std::map<std::string, std::string> endpoint_problems_;  // "" when it is up
   std::map<std::string, EndpointWaiters> endpoint_waiters_;
   std::map<std::string, Timer> endpoint_patience_;

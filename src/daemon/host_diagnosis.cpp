@@ -33,10 +33,10 @@ std::uint64_t counter(const rpc::StatusReply& status, std::string_view name) {
 
 void daemon_itself(const HostFacts& facts, Verdicts& verdicts) {
   const rpc::StatusReply& status = facts.status;
-  verdicts.push_back(ok(
-      "daemon", fmt::format("dynolog {} runs on {}, pid {}, {} mode, run "
-                            "directory {}",
-                            status.version, status.host, status.pid, status.mode, status.run_dir)));
+  verdicts.push_back(ok("daemon", fmt::format("dynolog {} runs on {}, pid {}, {} mode, run "
+                                              "directory {}",
+                                              status.version, status.host, status.pid.value_or(0),
+                                              status.mode, status.run_dir)));
   if (facts.system_mode) return;
   verdicts.push_back({"daemon", Level::note, "the daemon is a user's own",
                       "it knows the processes of its own user only",

@@ -20,6 +20,7 @@
 #include "daemon/cpu_affinity.h"
 #include "daemon/daemon.h"
 #include "daemon/own_directory.h"
+#include "daemon/worker_cgroup.h"
 #include "kernel/mounts.h"
 #include "net/child_process.h"
 #include "net/host_resolver.h"
@@ -96,6 +97,12 @@ bool daemon_allows_core_dumps() {
 
 int run_worker(const std::string& kind) {
   allow_core_dumps(daemon_allows_core_dumps());
+  const auto joined =
+      join_worker_cgroup({.root = {}, .pid = Pid{::getpid()}, .is_delegated = is_delegated_cgroup});
+  if (!joined) {
+    fmt::print(stderr, "dynolog --worker={}: stays in the daemon's control group: {}\n", kind,
+               joined.error().message);
+  }
   if (kind == "procs") return run_procs_worker(kWorkerChannelFd, SystemRoot{});
   if (kind == "resolve") return run_resolve_worker(kWorkerChannelFd);
   if (kind == "mounts") {

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/system_root.h"
 #include "rpc/services.h"
 
 namespace dynolog {
@@ -19,9 +18,8 @@ class StatusBoard final : public rpc::StatusService {
   struct World {
     const Clock& clock;
     Log& log;
-    SystemRoot root;
     rpc::StatusReply fixed;  // version, host, pid, mode, run_dir
-    // Filled in anew for each question: processes, sessions, collectors, counters.
+    // Filled in anew for each question: processes, sessions, collectors, cost, counters.
     std::function<void(rpc::StatusReply&)> fill;
     std::function<void()> changed;  // a feature is new, another, or gone
   };

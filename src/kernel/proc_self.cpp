@@ -9,9 +9,12 @@
 #include <memory>
 
 #include "base/number.h"
+#include "base/text.h"
 
 namespace dynolog {
 namespace {
+
+constexpr std::size_t kMaxFile = 64U << 10U;
 
 Nanoseconds to_nanoseconds(const timeval& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
@@ -50,6 +53,35 @@ SelfUsage read_self_usage() {
   ::getrusage(RUSAGE_SELF, &usage);  // cannot fail with these arguments
   return {to_nanoseconds(usage.ru_utime), to_nanoseconds(usage.ru_stime),
           static_cast<std::uint64_t>(usage.ru_nvcsw), static_cast<std::uint64_t>(usage.ru_nivcsw)};
+}
+
+Result<std::uint64_t> parse_proportional_bytes(std::string_view text) {
+  for (std::string_view line : split(text, '\n')) {
+    if (!line.starts_with("Pss:")) continue;
+    line = trim(line.substr(4));
+    const std::size_t space = line.find(' ');
+    const auto kilobytes = parse_number<std::uint64_t>(line.substr(0, space));
+    if (!kilobytes || space == std::string_view::npos || line.substr(space) != " kB") break;
+    return *kilobytes * 1024;
+  }
+  return fail(ErrorKind::invalid, "/proc/self/smaps_rollup: unexpected text");
+}
+
+Result<std::uint64_t> read_self_resident(const SystemRoot& root, long page_size) {
+  const auto text = read_file(root.proc + "/self/stat", kMaxFile);
+  if (!text) return std::unexpected(text.error());
+  const auto stat = parse_proc_self_stat(*text);
+  if (!stat) return std::unexpected(stat.error());
+  return stat->resident_pages * static_cast<std::uint64_t>(page_size);
+}
+
+Result<SelfMemory> read_self_memory(const SystemRoot& root, long page_size) {
+  if (const auto text = read_file(root.proc + "/self/smaps_rollup", kMaxFile)) {
+    if (const auto bytes = parse_proportional_bytes(*text)) return SelfMemory{*bytes, true};
+  }
+  const auto resident = read_self_resident(root, page_size);
+  if (!resident) return std::unexpected(resident.error());
+  return SelfMemory{*resident, false};
 }
 
 std::uint64_t read_descriptor_limit() {

@@ -3,7 +3,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "base/file.h"
 #include "base/unique_fd.h"
 
 namespace dynolog {
@@ -24,6 +30,53 @@ TEST(ProcSelf, RefusesShortText) {
   EXPECT_FALSE(parse_proc_self_stat(""));
   EXPECT_FALSE(parse_proc_self_stat("1 (x)"));
   EXPECT_FALSE(parse_proc_self_stat("1 (x) R 1 2 3"));
+}
+
+TEST(ProcSelf, TheProportionalMemoryIsTheLineOfThatName) {
+  EXPECT_EQ(parse_proportional_bytes("55d-7ff ---p 00000000 00:00 0    [rollup]\n"
+                                     "Rss:               15320 kB\n"
+                                     "Pss:                9876 kB\n"
+                                     "Pss_Dirty:          4711 kB\n"),
+            9876U * 1024);
+  for (const char* text : {"", "Rss: 1 kB\n", "Pss: kB\n", "Pss: 12\n", "Pss: 1 MB\n",
+                           "Pss: -1 kB\n", "Pss_Anon: 5 kB\n"}) {
+    EXPECT_FALSE(parse_proportional_bytes(text)) << text;
+  }
+}
+
+class MemoryFiles : public ::testing::Test {
+ protected:
+  MemoryFiles() {
+    std::string pattern = ::testing::TempDir() + "proc_self_XXXXXX";
+    root_.proc = ::mkdtemp(pattern.data());
+    std::filesystem::create_directory(root_.proc + "/self");
+  }
+  ~MemoryFiles() override { std::filesystem::remove_all(root_.proc); }
+  void write(const std::string& name, const std::string& text) const {
+    ASSERT_TRUE(replace_file(root_.proc + "/self/" + name, text, 0600));
+  }
+
+  SystemRoot root_;
+};
+
+TEST_F(MemoryFiles, ResidentIsWhatThereIsWhereTheKernelRefusesTheOther) {
+  EXPECT_FALSE(read_self_memory(root_, 4096));
+  write("stat",
+        "1 (a) R 6086 6086 3360 0 -1 4194304 127 0 0 0 11 12 0 0 20 0 7 0 97897 3133440 379 1\n");
+  auto memory = read_self_memory(root_, 4096);
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->bytes, 379U * 4096);
+  EXPECT_FALSE(memory->proportional);
+  write("smaps_rollup", "Pss: 100 kB\n");
+  memory = read_self_memory(root_, 4096);
+  EXPECT_EQ(memory->bytes, 102'400U);
+  EXPECT_TRUE(memory->proportional);
+}
+
+TEST(ProcSelf, OwnMemoryIsNoMoreThanWhatIsResident) {
+  const auto memory = read_self_memory(SystemRoot{}, ::sysconf(_SC_PAGESIZE));
+  ASSERT_TRUE(memory);
+  EXPECT_GT(memory->bytes, 100'000U);
 }
 
 TEST(ProcSelf, CountsADescriptorMore) {

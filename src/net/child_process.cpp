@@ -54,9 +54,9 @@ std::optional<ChildProcess::Exit> reap(int pidfd) {
   return ChildProcess::Exit{.signalled = info.si_code != CLD_EXITED, .code = info.si_status};
 }
 
-void forget_unreaped(EventLoop::UnreapedChildren& unreaped, const std::string& account) {
-  const auto count = unreaped.find(account);
-  if (count != unreaped.end() && --count->second == 0) unreaped.erase(count);
+void forget_unreaped(Children& children, const std::string& account) {
+  const auto count = children.unreaped.find(account);
+  if (count != children.unreaped.end() && --count->second == 0) children.unreaped.erase(count);
 }
 
 // Waits in the loop for a child that nobody owns any more.
@@ -66,24 +66,23 @@ void reap_later(EventLoop& loop, UniqueFd pidfd, const std::string& account) {
   source->assign(pidfd.get(), error);
   if (error) return;
   static_cast<void>(pidfd.release());
-  const auto unreaped = loop.unreaped_children();
-  ++(*unreaped)[account];
+  const auto children = loop.children();
+  ++children->unreaped[account];
   source->async_wait(asio::posix::stream_descriptor::wait_read,
-                     [source, unreaped, account](boost::system::error_code failed) {
-                       forget_unreaped(*unreaped, account);
+                     [source, children, account](boost::system::error_code failed) {
+                       forget_unreaped(*children, account);
                        if (!failed) static_cast<void>(reap(source->native_handle()));
                      });
 }
 
 // The account's, or those of all accounts where these are too many; 0: no matter.
-std::size_t too_many_unreaped(const EventLoop::UnreapedChildren& unreaped,
-                              const std::string& account) {
-  const auto own = unreaped.find(account);
-  const std::size_t of_account = own == unreaped.end() ? 0 : own->second;
+std::size_t too_many_unreaped(const Children& children, const std::string& account) {
+  const auto own = children.unreaped.find(account);
+  const std::size_t of_account = own == children.unreaped.end() ? 0 : own->second;
   if (account.empty()) return of_account >= kMaxUnreapedChildren ? of_account : 0;
   if (of_account >= kMaxUnreapedOfAccount) return of_account;
   std::size_t all = 0;
-  for (const auto& [name, count] : unreaped) {
+  for (const auto& [name, count] : children.unreaped) {
     if (!name.empty()) all += count;
   }
   return all >= kMaxUnreapedChildren ? all : 0;
@@ -202,6 +201,7 @@ class SpawnedChild final : public ChildProcess {
   SpawnedChild(EventLoop& loop, Log& log, std::string name, std::string account, pid_t pid,
                UniqueFd pidfd, UniqueFd channel, OnFrame on_frame, OnExit on_exit)
       : loop_(loop),
+        children_(loop.children()),
         log_(log),
         name_(std::move(name)),
         account_(std::move(account)),
@@ -211,6 +211,7 @@ class SpawnedChild final : public ChildProcess {
         on_frame_(std::make_shared<const OnFrame>(std::move(on_frame))),
         on_exit_(std::move(on_exit)),
         buffer_(std::make_unique_for_overwrite<char[]>(kMaxWorkerFrame)) {
+    ++children_->owned;
     exit_watch_ = loop_.watch_readable(pidfd_.get(), [this] { ended(); });
     channel_watch_ = loop_.watch_readable(channel_.get(), [this] { drain(kFramesPerWakeUp); });
   }
@@ -220,6 +221,7 @@ class SpawnedChild final : public ChildProcess {
     close_channel();
     exit_watch_ = Watch();
     if (!pidfd_.valid()) return;
+    --children_->owned;
     kill_pidfd(pidfd_.get());
     if (!reap(pidfd_.get())) reap_later(loop_, std::move(pidfd_), account_);
   }
@@ -291,11 +293,13 @@ class SpawnedChild final : public ChildProcess {
     close_channel();
     exit_watch_ = Watch();
     pidfd_.reset();
+    --children_->owned;
     const OnExit on_exit = std::move(on_exit_);
     on_exit(*exit);  // may destroy this object
   }
 
   EventLoop& loop_;
+  std::shared_ptr<Children> children_;
   Log& log_;
   std::string name_;
   std::string account_;
@@ -319,8 +323,7 @@ std::string name_of(const ChildOptions& options) {
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(EventLoop& loop, Log& log,
                                                           const ChildOptions& options,
                                                           OnFrame on_frame, OnExit on_exit) {
-  if (const std::size_t stuck = too_many_unreaped(*loop.unreaped_children(), options.account);
-      stuck > 0) {
+  if (const std::size_t stuck = too_many_unreaped(*loop.children(), options.account); stuck > 0) {
     return fail(ErrorKind::exhausted,
                 fmt::format("{} workers that were given up have not ended yet (stuck on a hung "
                             "mount?): {} is not started",

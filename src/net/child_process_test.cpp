@@ -174,7 +174,7 @@ TEST_F(ChildProcessTest, StartsNoMoreForAnAccountWithManyStuckChildren) {
         loop_, *log_, {.executable = DYNOLOG_TEST_CHILD, .arguments = {"deaf"}, .account = account},
         [](std::string_view) {}, [](ChildProcess::Exit) {});
   };
-  auto& stuck = *loop_.unreaped_children();
+  auto& stuck = loop_.children()->unreaped;
   stuck["1000"] = kMaxUnreapedOfAccount;
   const auto refused = start_for("1000");
   ASSERT_FALSE(refused);
@@ -194,14 +194,17 @@ TEST_F(ChildProcessTest, AStuckChildCountsForItsAccountUntilItIsReaped) {
       loop_, *log_, {.executable = DYNOLOG_TEST_CHILD, .arguments = {"deaf"}, .account = "1000"},
       [](std::string_view) {}, [](ChildProcess::Exit) {});
   ASSERT_TRUE(child);
+  const auto children = loop_.children();
+  EXPECT_EQ(children->owned, 1U);
   const pid_t pid = (*child)->pid();
   child->reset();
-  const auto unreaped = loop_.unreaped_children();
+  EXPECT_EQ(children->owned, 0U);
   siginfo_t info{};
   const bool reaped = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0;
-  EXPECT_EQ(unreaped->size(), reaped ? 0U : 1U);
+  EXPECT_EQ(children->unreaped.size(), reaped ? 0U : 1U);
+  EXPECT_EQ(children->running(), reaped ? 0U : 1U);
   std::function<void()> look = [&] {
-    if (unreaped->empty()) return loop_.stop();
+    if (children->running() == 0) return loop_.stop();
     loop_.post(look);
   };
   loop_.post(look);

@@ -109,7 +109,7 @@ Watch::~Watch() = default;
 struct EventLoop::Impl {
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
-  std::shared_ptr<UnreapedChildren> unreaped_children = std::make_shared<UnreapedChildren>();
+  std::shared_ptr<Children> children = std::make_shared<Children>();
 };
 
 EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
@@ -120,9 +120,7 @@ void EventLoop::run() {
   impl_->context.restart();  // afterwards, so that a stop() before run() counts
 }
 
-std::shared_ptr<EventLoop::UnreapedChildren> EventLoop::unreaped_children() {
-  return impl_->unreaped_children;
-}
+std::shared_ptr<Children> EventLoop::children() { return impl_->children; }
 
 void EventLoop::stop() { impl_->context.stop(); }
 

@@ -3,11 +3,10 @@
 
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
-#include <string>
 
 #include "base/clock.h"
+#include "net/children.h"
 
 namespace boost::asio {
 class io_context;
@@ -65,10 +64,7 @@ class EventLoop {
   [[nodiscard]] Watch watch_readable(int fd, std::function<void()> work);
   // SIGTERM, SIGINT, SIGHUP, ... arrive here instead of killing the process. Call once per signal.
   [[nodiscard]] Watch on_signal(int signal_number, std::function<void()> work);
-  // Children that were given up but could not be reaped yet (stuck in the kernel), by their
-  // account: kept here since the loop outlives their owners.
-  using UnreapedChildren = std::map<std::string, std::size_t>;
-  [[nodiscard]] std::shared_ptr<UnreapedChildren> unreaped_children();
+  [[nodiscard]] std::shared_ptr<Children> children();
   // For the .cpp files of net and rpc, which speak Asio.
   [[nodiscard]] boost::asio::io_context& context();
 

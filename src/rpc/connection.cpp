@@ -75,6 +75,9 @@ class SocketConnection final : public Connection,
     extend(context_.options.idle_time);
     readable();  // a hasty client's request is here already
   }
+  void idle_time_changed() override {
+    if (state_ == State::reading && !request_begun_) extend(context_.options.idle_time);
+  }
   void close_with(const ErrorReply& error) override;
   void abandon() override;
   std::optional<Uid> uid_for_limits() override;

@@ -49,6 +49,8 @@ class Connection {
   virtual ~Connection() = default;
   // Reads at once; may close, too.
   virtual void start() = 0;
+  // The context's options have another one: counts from now.
+  virtual void idle_time_changed() = 0;
   // At once, with an error frame where there is room for it.
   virtual void close_with(const ErrorReply& error) = 0;
   // At once and silently; nothing is called back. For the server's end.

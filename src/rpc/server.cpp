@@ -117,6 +117,11 @@ class ListeningServer final : public Server {
     return counters;
   }
 
+  void set_limits(const ServerLimits& limits) override {
+    static_cast<ServerLimits&>(options_) = limits;
+    for (const auto& [id, entry] : connections_) entry.connection->idle_time_changed();
+  }
+
  private:
   void add(Listener listener);
   void watch(Acceptor& acceptor);

@@ -35,6 +35,9 @@ class Server {
   [[nodiscard]] virtual std::vector<Listening> listening() const = 0;
   [[nodiscard]] virtual int tcp_port() const = 0;  // the one bound, for port 0
   [[nodiscard]] virtual ServerCounters counters() const = 0;
+  // For requests and connections from now on. Of those that are open none is closed, but an idle
+  // one has no more than the new idle time left.
+  virtual void set_limits(const ServerLimits& limits) = 0;
 };
 
 }  // namespace dynolog::rpc

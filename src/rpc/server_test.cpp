@@ -43,6 +43,7 @@ class FakeStatus final : public StatusService {
   StatusReply status() override {
     StatusReply reply;
     reply.version = "1.0.0";
+    reply.uptime_s = 1;
     return reply;
   }
   std::string version() const override { return "1.0.0"; }
@@ -178,6 +179,20 @@ class FakeDiagnosis final : public DiagnosisService {
     reply.findings.push_back(finding);
     done(reply);
   }
+  std::vector<Caller> callers;
+};
+
+class FakeLogLevel final : public LogService {
+ public:
+  LogLevelReply log_level() const override { return {.level = level, .configured = "info"}; }
+  Result<LogLevelReply> set_log_level(const Caller& caller,
+                                      const SetLogLevelRequest& request) override {
+    callers.push_back(caller);
+    if (!caller.host_root) return fail(ErrorKind::denied, "only root");
+    level = request.level;
+    return log_level();
+  }
+  std::string level = "info";
   std::vector<Caller> callers;
 };
 
@@ -317,11 +332,13 @@ class ServerTest : public testing::Test {
   }
 
   void start() {
-    server_ = Server::start(
-        loop_, *log_, options_,
-        Services{
-            .status = status_, .processes = processes_, .traces = traces_, .diagnosis = diagnosis_},
-        metrics_, resolver_);
+    server_ = Server::start(loop_, *log_, options_,
+                            Services{.status = status_,
+                                     .processes = processes_,
+                                     .traces = traces_,
+                                     .diagnosis = diagnosis_,
+                                     .log = log_level_},
+                            metrics_, resolver_);
     port_ = server_->tcp_port();
     thread_ = std::jthread([this] { loop_.run(); });
   }
@@ -365,6 +382,7 @@ class ServerTest : public testing::Test {
   FakeProcesses processes_;
   FakeTraces traces_;
   FakeDiagnosis diagnosis_;
+  FakeLogLevel log_level_;
   FakeMetrics metrics_;
   FakeResolver resolver_;
   std::unique_ptr<Server> server_;
@@ -572,6 +590,65 @@ TEST_F(ServerTest, IdleConnectionsAreClosed) {
   EXPECT_THAT(once.call(R"({"fn":"daemonStatus"})"), HasSubstr("schema"));
   EXPECT_EQ(once.receive(), "");
   EXPECT_EQ(counters().timed_out, 2U);
+}
+
+TEST_F(ServerTest, AnotherIdleTimeCountsForOpenConnectionsToo) {
+  start();
+  Client silent = tcp();
+  Client once = local();
+  EXPECT_THAT(once.call(R"({"fn":"daemonStatus"})"), HasSubstr("schema"));
+  Client half = local();
+  half.send_bytes(std::string_view("\x10\x00", 2));
+  wait_for([](const ServerCounters& seen) { return seen.connections == 3; });
+  ServerLimits limits = options_;
+  limits.idle_time = 30ms;
+  on_loop([&] { server_->set_limits(limits); });
+  EXPECT_EQ(silent.receive(), "");
+  EXPECT_EQ(once.receive(), "");
+  EXPECT_EQ(tcp().receive(), "") << "and for new ones";
+  // What has begun a request has its own time.
+  EXPECT_EQ(counters().connections, 1U);
+}
+
+TEST_F(ServerTest, ALongerIdleTimeIsTakenUpBeforeTheOldOneEnds) {
+  start();
+  Client client = local();
+  EXPECT_THAT(client.call(R"({"fn":"daemonStatus"})"), HasSubstr("schema"));
+  ServerLimits limits = options_;
+  std::promise<void> later;
+  Timer timer;
+  on_loop([&] {
+    limits.idle_time = 30ms;
+    server_->set_limits(limits);
+    limits.idle_time = 300'000ms;
+    server_->set_limits(limits);
+    timer = loop_.after(60ms, [&] { later.set_value(); });  // the old one would have ended by then
+  });
+  later.get_future().wait();
+  EXPECT_THAT(client.call(R"({"fn":"daemonStatus"})"), HasSubstr("schema"));
+  on_loop([&] { timer.cancel(); });
+}
+
+TEST_F(ServerTest, OtherLimitsCountForWhoComesAndCloseNobody) {
+  start();
+  std::vector<Client> held;
+  for (int i = 0; i < 6; ++i) {
+    held.push_back(tcp());
+    EXPECT_THAT(held.back().call(R"({"fn":"daemonStatus"})"), HasSubstr("schema"));
+  }
+  ServerLimits limits = options_;
+  limits.max_connections = 4;
+  limits.loopback_identity = false;
+  on_loop([&] { server_->set_limits(limits); });
+  EXPECT_EQ(counters().connections, 6U);
+  EXPECT_EQ(error_code(held[0].call(R"({"fn":"listProcesses"})")), "not_identified");
+  Client another = local();
+  EXPECT_THAT(another.call(R"({"fn":"daemonStatus"})"), HasSubstr("schema"));
+  EXPECT_EQ(error_code(held[5].receive()), "exhausted") << "the newest of the most";
+  EXPECT_EQ(counters().over_limit, 1U);
+  on_loop([&] { server_->set_limits(options_); });
+  EXPECT_THAT(held[0].call(R"({"fn":"listProcesses"})"), HasSubstr("42"));
+  expect_served();
 }
 
 TEST_F(ServerTest, AReaderThatDoesNotReadItsReplyIsClosed) {
@@ -858,12 +935,27 @@ TEST_F(ServerTest, WhoIsNotKnownNeitherFetchesNorDiagnoses) {
   for (const std::string& request :
        {encode(FetchRequest{.session = "s", .pid = 7, .offset = 0}),
         encode(ReleaseRequest{.session = "s", .pid = 7, .file = ""}), encode_request("listTraces"),
-        encode_request("deleteTrace", SessionRequest{.session = "aa"}),
-        encode(DiagnoseRequest{})}) {
+        encode_request("deleteTrace", SessionRequest{.session = "aa"}), encode(DiagnoseRequest{}),
+        encode(SetLogLevelRequest{"debug"})}) {
     EXPECT_EQ(error_code(local().call(request)), "not_identified") << request;
   }
   EXPECT_THAT(traces_.callers, IsEmpty());
   EXPECT_THAT(diagnosis_.callers, IsEmpty());
+  EXPECT_THAT(log_level_.callers, IsEmpty());
+  EXPECT_THAT(local().call(encode_request("logLevel")), HasSubstr("\"level\":\"info\""));
+}
+
+TEST_F(ServerTest, WhoSetsTheLogLevelIsKnownToTheService) {
+  start();
+  const std::string reply = local().call(encode(SetLogLevelRequest{"debug"}));
+  ASSERT_EQ(log_level_.callers.size(), 1U);
+  EXPECT_EQ(log_level_.callers[0].tenant.uid.value, ::getuid());
+  if (::getuid() == 0) {
+    EXPECT_EQ(decode_log_level_reply(reply)->level, "debug");
+  } else {
+    EXPECT_EQ(error_code(reply), "denied");
+  }
+  EXPECT_EQ(error_code(local().call(R"({"fn":"setLogLevel"})")), "bad_request");
 }
 
 TEST_F(ServerTest, AFurtherRequestWhileFollowingIsRefused) {
@@ -1178,11 +1270,13 @@ TEST_F(ServerTest, AStaleSocketIsReplacedALiveOneIsLeftAlone) {
   ServerOptions same = options_;
   same.tcp_port = port_;
   on_loop([&] {
-    auto second = Server::start(
-        loop_, *log_, same,
-        Services{
-            .status = status_, .processes = processes_, .traces = traces_, .diagnosis = diagnosis_},
-        metrics_, resolver_);
+    auto second = Server::start(loop_, *log_, same,
+                                Services{.status = status_,
+                                         .processes = processes_,
+                                         .traces = traces_,
+                                         .diagnosis = diagnosis_,
+                                         .log = log_level_},
+                                metrics_, resolver_);
     const auto listening = second->listening();
     EXPECT_FALSE(listening.at(0).up);
     EXPECT_THAT(listening.at(0).problem, HasSubstr("pid " + std::to_string(::getpid())));

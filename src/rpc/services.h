@@ -68,11 +68,21 @@ class DiagnosisService {
                         Done<DiagnoseReply> done) = 0;
 };
 
+// The daemon's log. Its level is told to everybody, and changed by root and the daemon's own user.
+class LogService {
+ public:
+  virtual ~LogService() = default;
+  [[nodiscard]] virtual LogLevelReply log_level() const = 0;
+  [[nodiscard]] virtual Result<LogLevelReply> set_log_level(const Caller& caller,
+                                                            const SetLogLevelRequest& request) = 0;
+};
+
 struct Services {
   StatusService& status;
   ProcessService& processes;
   TraceService& traces;
   DiagnosisService& diagnosis;
+  LogService& log;
 };
 
 }  // namespace dynolog::rpc

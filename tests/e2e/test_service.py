@@ -5,11 +5,13 @@ import select
 import signal
 import socket
 import stat
+import subprocess
 
 import pytest
 
 from conftest import QUIET
 from harness import datagrams, places
+from harness.daemon import tcp_port
 from harness.job import descendants
 from harness.otlp import OtlpReceiver
 from harness.service_manager import ManagedDaemon, ServiceManager
@@ -363,6 +365,32 @@ def test_history_and_otlp_go_on_across_a_reload_of_collectors(managed, scratch):
     receiver.close()
 
 
+def test_reload_takes_up_the_limits_of_the_rpc(daemon, scratch):
+    config = config_of(scratch, "")
+    started = daemon("--noenable_ipc_monitor", "--port=0", f"--config={config}")
+    port = tcp_port(started)
+    idle = socket.socket(socket.AF_UNIX)
+    idle.settimeout(30)
+    idle.connect(os.path.join(started.run_dir, "dynolog.sock"))
+    config_of(scratch, "rpc_idle_timeout_s = 1\nrpc_loopback_identity = false\n"
+                       "rpc_max_connections_per_uid = 1\n")
+    assert started.dyno("ps", tcp=port).code == 0
+    said = "changed at once: rpc_loopback_identity, rpc_max_connections_per_uid, rpc_idle_timeout_s"
+    assert reload(started) == ("ok", said)
+    assert started.dyno("ps", tcp=port).code == 7
+    assert idle.recv(1) == b"", "it had 300 s"
+    # Another user's second connection is turned away, root's is not.
+    two = ("import socket, sys\nheld = [socket.socket(socket.AF_UNIX) for _ in range(2)]\n"
+           "for each in held:\n    each.connect(sys.argv[1])\n"
+           "held[1].settimeout(30)\nprint(held[1].recv(1000))")
+    path = os.path.join(started.run_dir, "dynolog.sock")
+    said = subprocess.run([places.plain_python(ALICE), "-c", two, path], capture_output=True,
+                          text=True, user=ALICE, group=ALICE, extra_groups=[]).stdout
+    assert "uid 20001 holds 1 connections" in said, said
+    assert started.dyno("ps").code == 0
+    idle.close()
+
+
 def test_user_directories_can_be_switched_off(managed, scratch):
     config = config_of(scratch, "kineto_user_directories = false\n")
     daemon = managed(*QUIET, f"--config={config}").start()
@@ -393,6 +421,89 @@ def test_log_file_that_cannot_be_had_is_degraded(daemon, scratch):
     (feature,) = started.feature("log")
     assert feature["state"] == "degraded" and "none/log" in feature["reason"]
     assert "none/log" in started.log()
+
+
+# --- its own cost ---
+
+def test_own_cost(daemon, shared_directory, kineto_client):
+    started = daemon(*QUIET, f"--kineto_socket_dir={shared_directory}")
+    kineto_client(shared_directory).poll()
+    until("a worker", lambda: started.status()["cost"]["workers"] > 0)
+    # Rates are of a second at least.
+    cost = until("a rate", lambda: (c := started.status()["cost"]).get("window_s", 0) >= 1 and c)
+    assert cost["memory_kind"] == "pss", "a process may always see its own"
+    assert 1e6 < cost["memory_bytes"] <= started.status()["resident_bytes"] * 1.5
+    assert 0 < cost["cpu_share"] < 2 and cost["wakeups_per_s"] > 0
+    held = len(os.listdir(f"/proc/{started.pid}/fd"))
+    assert abs(cost["open_descriptors"] - held) < 10, (cost, held)
+    assert cost["descriptor_limit"] >= cost["open_descriptors"]
+    said = started.dyno("status").out
+    for word in ("(PSS)", "of a core over", "\nwake-ups ", "\ndescriptors ", "\nworkers "):
+        assert word in said, said
+
+
+def test_own_cost_counts_workers_that_were_started_anew(daemon):
+    started = daemon(*QUIET)
+    started.dyno("ps")  # who calls is looked up by a worker
+    workers = descendants(started.pid)
+    assert started.status()["cost"]["worker_restarts"] == 0
+    assert started.status()["cost"]["workers"] == len(workers) > 0
+    for worker in workers:
+        os.kill(worker, signal.SIGKILL)
+    until("a new one", lambda: started.dyno("ps").code == 0
+          and started.status()["cost"]["worker_restarts"] > 0)
+    started.stop(expect_clean=False)
+
+
+# --- the log's level ---
+
+def wait_for_debug_line(started):
+    """A worker that is ended closes its channel, which is worth a line at that level only."""
+    before = started.log().count(" debug ")
+
+    def look():
+        started.dyno("ps")
+        for worker in descendants(started.pid):
+            os.kill(worker, signal.SIGKILL)
+        return started.log().count(" debug ") > before
+    until("a line at debug", look)
+
+
+def test_log_level_at_run_time_and_a_reload_wins(daemon, scratch):
+    config = config_of(scratch, "")
+    started = daemon(*QUIET, f"--config={config}")
+    assert started.dyno("log-level").out == "info\n"
+    assert started.dyno("log-level", uid=ALICE).out == "info\n", "everybody may ask"
+    assert " debug " not in started.log()
+    answer = started.dyno("log-level", "debug", "--json")
+    assert answer.code == 0 and answer.json["level"] == "debug", answer
+    assert answer.json["configured"] == "info"
+    (feature,) = started.feature("log-level")
+    assert feature["state"] == "ok" and "a reload sets it to info" in feature["reason"], feature
+    wait_for_debug_line(started)
+    # A reload sets what is configured, also where nothing has changed in the files.
+    assert reload(started) == ("ok", "nothing changed")
+    assert started.dyno("log-level").out == "info\n"
+    assert started.feature("log-level") == []
+    # One that is refused leaves all as it is.
+    assert started.dyno("log-level", "warning").code == 0
+    config_of(scratch, "nonsense = [\n")
+    assert reload(started)[0] == "degraded"
+    assert started.dyno("log-level").out == "warning\n"
+    started.stop(expect_clean=False)
+
+
+def test_only_root_and_the_daemons_user_set_the_log_level(daemon):
+    of_root = daemon(*QUIET)
+    answer = of_root.dyno("log-level", "debug", uid=ALICE)
+    assert answer.code == 7 and "only root" in answer.err, answer
+    assert of_root.dyno("log-level").out == "info\n"
+    of_alice = daemon("--noenable_ipc_monitor", "--port=0", uid=ALICE)
+    other = of_alice.dyno("log-level", "debug", uid=ALICE + 1, tcp=tcp_port(of_alice))
+    assert other.code == 7, other
+    assert of_alice.dyno("log-level", uid=ALICE).out == "info\n"
+    assert of_alice.dyno("log-level", "debug", uid=ALICE).code == 0
+    assert of_alice.dyno("log-level", uid=ALICE).out == "debug\n"
 
 
 # --- what it leaves behind ---

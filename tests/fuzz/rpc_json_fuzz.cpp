@@ -47,6 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   there_and_back(text, [](auto t) { return decode_delete_trace_reply(t); });
   there_and_back(text, [](auto t) { return decode_diagnose_request(t); });
   there_and_back(text, [](auto t) { return decode_diagnose_reply(t); });
+  there_and_back(text, [](auto t) { return decode_set_log_level_request(t); });
+  there_and_back(text, [](auto t) { return decode_log_level_reply(t); });
   there_and_back(text, [](auto t) { return decode_query_metrics_request(t); });
   there_and_back(text, [](auto t) { return decode_query_metrics_reply(t); });
   there_and_back(text, [](auto t) { return decode_list_metrics_request(t); });

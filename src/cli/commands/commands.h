@@ -12,6 +12,7 @@ namespace dynolog::commands {
 [[nodiscard]] std::unique_ptr<Command> make_env(CLI::App& app);
 [[nodiscard]] std::unique_ptr<Command> make_gputrace(CLI::App& app);
 [[nodiscard]] std::unique_ptr<Command> make_help(CLI::App& app);
+[[nodiscard]] std::unique_ptr<Command> make_log_level(CLI::App& app);
 [[nodiscard]] std::unique_ptr<Command> make_ps(CLI::App& app);
 [[nodiscard]] std::unique_ptr<Command> make_status(CLI::App& app);
 [[nodiscard]] std::unique_ptr<Command> make_traces(CLI::App& app);

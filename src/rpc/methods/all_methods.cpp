@@ -7,6 +7,7 @@
 #include "rpc/methods/diagnose.h"
 #include "rpc/methods/existing_calls.h"
 #include "rpc/methods/host.h"
+#include "rpc/methods/log_level.h"
 #include "rpc/methods/metrics.h"
 #include "rpc/methods/trace.h"
 
@@ -23,6 +24,8 @@ constexpr auto kMethods = std::to_array<Method>({
     {"dcgmProfResume", Identity::not_needed, AfterReply::close, dcgm_prof_resume},
     // Our own.
     {"daemonStatus", Identity::not_needed, AfterReply::keep, daemon_status},
+    {"logLevel", Identity::not_needed, AfterReply::keep, log_level},
+    {"setLogLevel", Identity::needed, AfterReply::keep, set_log_level},
     {"listProcesses", Identity::needed, AfterReply::keep, list_processes},
     {"prepareTrace", Identity::needed, AfterReply::keep, prepare_trace},
     {"commitTrace", Identity::needed, AfterReply::keep, commit_trace},

@@ -89,11 +89,13 @@ class Writer {
   ordered_json out_;
 };
 
+enum class Missing : std::uint8_t { refused, left_unset };
+
 // Stops at the first field that is missing or wrong, and names it.
 class Reader {
  public:
-  Reader(const json& object, std::string path, std::string& problem)
-      : object_(object), path_(std::move(path)), problem_(problem) {}
+  Reader(const json& object, std::string path, std::string& problem, Missing missing)
+      : object_(object), path_(std::move(path)), problem_(problem), missing_(missing) {}
 
   template <class T>
   void operator()(const char* name, T& value) {
@@ -106,6 +108,7 @@ class Reader {
       read(*found, where, value.emplace());
     } else {
       if (found == object_.end()) {
+        if (missing_ == Missing::left_unset) return;
         problem_ = fmt::format("the field \"{}\" is missing", where);
         return;
       }
@@ -138,7 +141,7 @@ class Reader {
       if (!from.is_null()) read(from, where, value.emplace());
     } else {
       if (!from.is_object()) return wrong(where, "an object");
-      Reader reader(from, where, problem_);
+      Reader reader(from, where, problem_, missing_);
       visit_fields(reader, value);
     }
   }
@@ -210,6 +213,7 @@ class Reader {
   const json& object_;
   std::string path_;
   std::string& problem_;
+  Missing missing_;
 };
 
 template <class T>
@@ -227,10 +231,10 @@ std::string encode_call(std::string_view fn, const T& request) {
 }
 
 template <class T>
-Result<T> read_fields(const json& object) {
+Result<T> read_fields(const json& object, Missing missing = Missing::refused) {
   T value;
   std::string problem;
-  Reader reader(object, "", problem);
+  Reader reader(object, "", problem, missing);
   visit_fields(reader, value);
   if (!problem.empty()) return fail(ErrorKind::invalid, clean_text(problem, 300));
   return value;
@@ -251,7 +255,7 @@ Result<ErrorReply> error_in(const json& object) {
 }
 
 template <class T>
-Result<T> decode_reply(std::string_view text) {
+Result<T> decode_reply(std::string_view text, Missing missing = Missing::refused) {
   const auto object = parse_object(text);
   if (!object) return with_context(object.error(), "reading the daemon's reply");
   if (const auto error = error_in(**object)) {
@@ -269,7 +273,7 @@ Result<T> decode_reply(std::string_view text) {
                             "daemon's version",
                             clean_text(schema->dump(), 20), kSchema));
   }
-  auto reply = read_fields<T>(**object);
+  auto reply = read_fields<T>(**object, missing);
   if (!reply) return with_context(reply.error(), "reading the daemon's reply");
   return reply;
 }
@@ -302,6 +306,9 @@ std::string encode(const CommitRequest& request) { return encode_call("commitTra
 std::string encode(const FetchRequest& request) { return encode_call("fetchTrace", request); }
 std::string encode(const ReleaseRequest& request) { return encode_call("releaseTrace", request); }
 std::string encode(const DiagnoseRequest& request) { return encode_call("diagnose", request); }
+std::string encode(const SetLogLevelRequest& request) {
+  return encode_call("setLogLevel", request);
+}
 std::string encode(const QueryMetricsRequest& request) {
   return encode_call("queryMetrics", request);
 }
@@ -331,6 +338,9 @@ Result<ReleaseRequest> decode_release_request(std::string_view text) {
 Result<DiagnoseRequest> decode_diagnose_request(std::string_view text) {
   return decode_call<DiagnoseRequest>(text);
 }
+Result<SetLogLevelRequest> decode_set_log_level_request(std::string_view text) {
+  return decode_call<SetLogLevelRequest>(text);
+}
 
 Result<QueryMetricsRequest> decode_query_metrics_request(std::string_view text) {
   return decode_call<QueryMetricsRequest>(text);
@@ -358,11 +368,12 @@ std::string encode(const ListTracesReply& reply) { return encode_reply(reply); }
 std::string encode(const DeleteTraceReply& reply) { return encode_reply(reply); }
 std::string encode(const DiagnoseReply& reply) { return encode_reply(reply); }
 std::string encode(const SocketDirectoryReply& reply) { return encode_reply(reply); }
+std::string encode(const LogLevelReply& reply) { return encode_reply(reply); }
 std::string encode(const QueryMetricsReply& reply) { return encode_reply(reply); }
 std::string encode(const ListMetricsReply& reply) { return encode_reply(reply); }
 
 Result<StatusReply> decode_status_reply(std::string_view text) {
-  return decode_reply<StatusReply>(text);
+  return decode_reply<StatusReply>(text, Missing::left_unset);
 }
 Result<ListProcessesReply> decode_list_processes_reply(std::string_view text) {
   return decode_reply<ListProcessesReply>(text);
@@ -396,6 +407,9 @@ Result<DiagnoseReply> decode_diagnose_reply(std::string_view text) {
 }
 Result<SocketDirectoryReply> decode_socket_directory_reply(std::string_view text) {
   return decode_reply<SocketDirectoryReply>(text);
+}
+Result<LogLevelReply> decode_log_level_reply(std::string_view text) {
+  return decode_reply<LogLevelReply>(text);
 }
 Result<QueryMetricsReply> decode_query_metrics_reply(std::string_view text) {
   return decode_reply<QueryMetricsReply>(text);

@@ -1,5 +1,6 @@
 // JSON text of the messages, both ways. Decoders take hostile text: depth and types are checked,
 // unknown fields are passed over (newer peers), a missing or wrong one is an error that names it.
+// Only of a status, which is asked of older daemons too, nothing has to be there.
 #pragma once
 
 #include <string>
@@ -19,6 +20,7 @@ inline constexpr int kMaxJsonDepth = 32;
 [[nodiscard]] std::string encode(const FetchRequest& request);
 [[nodiscard]] std::string encode(const ReleaseRequest& request);
 [[nodiscard]] std::string encode(const DiagnoseRequest& request);
+[[nodiscard]] std::string encode(const SetLogLevelRequest& request);
 [[nodiscard]] std::string encode_request(std::string_view fn, const SessionRequest& request);
 
 // The "fn" of a request: errors (invalid) for text that is not JSON, not an object, too deep, or
@@ -30,6 +32,7 @@ inline constexpr int kMaxJsonDepth = 32;
 [[nodiscard]] Result<FetchRequest> decode_fetch_request(std::string_view text);
 [[nodiscard]] Result<ReleaseRequest> decode_release_request(std::string_view text);
 [[nodiscard]] Result<DiagnoseRequest> decode_diagnose_request(std::string_view text);
+[[nodiscard]] Result<SetLogLevelRequest> decode_set_log_level_request(std::string_view text);
 
 // Replies.
 [[nodiscard]] std::string encode(const ErrorReply& reply);
@@ -45,6 +48,7 @@ inline constexpr int kMaxJsonDepth = 32;
 [[nodiscard]] std::string encode(const DeleteTraceReply& reply);
 [[nodiscard]] std::string encode(const DiagnoseReply& reply);
 [[nodiscard]] std::string encode(const SocketDirectoryReply& reply);
+[[nodiscard]] std::string encode(const LogLevelReply& reply);
 
 // On the client's side an {"error": ...} is an Error whose message is the daemon's sentence; its
 // kind follows the code. Who needs the code itself asks decode_error_reply() first.
@@ -60,6 +64,7 @@ inline constexpr int kMaxJsonDepth = 32;
 [[nodiscard]] Result<DeleteTraceReply> decode_delete_trace_reply(std::string_view text);
 [[nodiscard]] Result<DiagnoseReply> decode_diagnose_reply(std::string_view text);
 [[nodiscard]] Result<SocketDirectoryReply> decode_socket_directory_reply(std::string_view text);
+[[nodiscard]] Result<LogLevelReply> decode_log_level_reply(std::string_view text);
 // nullopt-like: kind not_found when the text is no error reply.
 [[nodiscard]] Result<ErrorReply> decode_error_reply(std::string_view text);
 

@@ -39,6 +39,19 @@ void visit_fields(V& visit, Like<CollectorState> auto& s) {
 }
 
 template <class V>
+void visit_fields(V& visit, Like<OwnCost> auto& s) {
+  visit("memory_bytes", s.memory_bytes);
+  visit("memory_kind", s.memory_kind);
+  visit("window_s", s.window_s);
+  visit("cpu_share", s.cpu_share);
+  visit("wakeups_per_s", s.wakeups_per_s);
+  visit("open_descriptors", s.open_descriptors);
+  visit("descriptor_limit", s.descriptor_limit);
+  visit("workers", s.workers);
+  visit("worker_restarts", s.worker_restarts);
+}
+
+template <class V>
 void visit_fields(V& visit, Like<StatusReply> auto& s) {
   visit("version", s.version);
   visit("host", s.host);
@@ -52,6 +65,7 @@ void visit_fields(V& visit, Like<StatusReply> auto& s) {
   visit("collectors", s.collectors);
   visit("cpu_seconds", s.cpu_seconds);
   visit("resident_bytes", s.resident_bytes);
+  visit("cost", s.cost);
   visit("counters", s.counters);
 }
 
@@ -315,6 +329,17 @@ void visit_fields(V& visit, Like<CancelReply> auto& s) {
 template <class V>
 void visit_fields(V& visit, Like<SocketDirectoryReply> auto& s) {
   visit("directory", s.directory);
+}
+
+template <class V>
+void visit_fields(V& visit, Like<SetLogLevelRequest> auto& s) {
+  visit("level", s.level);
+}
+
+template <class V>
+void visit_fields(V& visit, Like<LogLevelReply> auto& s) {
+  visit("level", s.level);
+  visit("configured", s.configured);
 }
 
 template <class V>

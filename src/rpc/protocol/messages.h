@@ -28,6 +28,7 @@ struct ErrorReply {
 };
 
 // --- daemonStatus {} ---
+// Asked of daemons of any version: what a daemon does not say is not set.
 struct FeatureState {
   std::string name;   // "kineto:abstract", "kineto:/run/dynolog/u/1000", "realtime", "rpc:tcp", ...
   std::string state;  // "ok" | "degraded" | "off"
@@ -36,34 +37,58 @@ struct FeatureState {
 struct CollectorState {  // from the framework's own measurement
   std::string name;
   std::string kind;  // "collector" | "sink"
-  double last_duration_s = 0;
-  std::uint64_t successes = 0;
-  std::uint64_t failures = 0;
+  std::optional<double> last_duration_s;
+  std::optional<std::uint64_t> successes;
+  std::optional<std::uint64_t> failures;
   std::string last_error;
-  bool failing = false;            // now; last_error may be an old one
-  bool unavailable = false;        // failing since the host does not offer what it needs
-  std::optional<double> age_s;     // since it last succeeded
-  double total_duration_s = 0;     // of all runs
-  std::uint64_t period_s = 0;      // collectors: from run to run; 0: the daemon's interval
-  std::uint64_t absent = 0;        // collectors: values that could not be had
-  std::uint64_t queue_length = 0;  // sinks: what waits for delivery, was dropped, did not get out
-  std::uint64_t dropped = 0;
-  std::uint64_t delivery_failures = 0;
+  std::optional<bool> failing;             // now; last_error may be an old one
+  std::optional<bool> unavailable;         // failing since the host does not offer what it needs
+  std::optional<double> age_s;             // since it last succeeded
+  std::optional<double> total_duration_s;  // of all runs
+  std::optional<std::uint64_t> period_s;   // collectors: from run to run; 0: the daemon's interval
+  std::optional<std::uint64_t> absent;     // collectors: values that could not be had
+  // Sinks: what waits for delivery, was dropped, did not get out.
+  std::optional<std::uint64_t> queue_length;
+  std::optional<std::uint64_t> dropped;
+  std::optional<std::uint64_t> delivery_failures;
+};
+// What the daemon itself costs, beyond what StatusReply has of old.
+struct OwnCost {
+  std::uint64_t memory_bytes = 0;
+  std::string memory_kind;                        // "pss" | "rss", where the kernel refuses that
+  double window_s = 0;                            // that the two rates are of
+  std::optional<double> cpu_share;                // of one core
+  std::optional<double> wakeups_per_s;            // of all its threads
+  std::optional<std::uint64_t> open_descriptors;  // of its own, not of its workers
+  std::uint64_t descriptor_limit = 0;
+  std::uint64_t workers = 0;  // child processes, now
+  std::uint64_t worker_restarts = 0;
 };
 struct StatusReply {
   std::string version;
   std::string host;
-  std::int64_t pid = 0;
+  std::optional<std::int64_t> pid;
   std::string mode;  // "system" | "user"
   std::string run_dir;
-  double uptime_s = 0;
+  std::optional<double> uptime_s;
   std::vector<FeatureState> features;
-  std::uint64_t processes = 0;
-  std::uint64_t sessions = 0;  // committed and not ended
+  std::optional<std::uint64_t> processes;
+  std::optional<std::uint64_t> sessions;  // committed and not ended
   std::vector<CollectorState> collectors;
-  double cpu_seconds = 0;  // of the daemon since its start
-  std::uint64_t resident_bytes = 0;
+  std::optional<double> cpu_seconds;  // of the daemon since its start
+  std::optional<std::uint64_t> resident_bytes;
+  std::optional<OwnCost> cost;
   std::vector<std::pair<std::string, std::uint64_t>> counters;  // drops and rejections by name
+};
+
+// --- logLevel {}, setLogLevel ---
+// The level lasts until the daemon's end or its next reload, which sets the configured one.
+struct SetLogLevelRequest {
+  std::string level;  // "debug" | "info" | "warning" | "error"
+};
+struct LogLevelReply {  // of both
+  std::string level;
+  std::string configured;
 };
 
 // --- listProcesses {} ---

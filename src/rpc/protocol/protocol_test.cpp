@@ -38,6 +38,15 @@ StatusReply a_status() {
                         .delivery_failures = 5}};
   status.cpu_seconds = 0.75;
   status.resident_bytes = 9'000'000'000ULL;
+  status.cost = {.memory_bytes = 12,
+                 .memory_kind = "pss",
+                 .window_s = 13.5,
+                 .cpu_share = 0.25,
+                 .wakeups_per_s = 3.5,
+                 .open_descriptors = 40,
+                 .descriptor_limit = 1024,
+                 .workers = 2,
+                 .worker_restarts = 1};
   status.counters = {{"late_polls", 3}, {"rejected", 18'446'744'073'709'551'615ULL}};
   return status;
 }
@@ -248,6 +257,8 @@ TEST(Codec, RepliesGoThereAndBack) {
   EXPECT_EQ(encode(*decode_diagnose_reply(encode(a_diagnosis()))), encode(a_diagnosis()));
   const SocketDirectoryReply directory{"/run/dynolog/u/1000"};
   EXPECT_EQ(decode_socket_directory_reply(encode(directory))->directory, directory.directory);
+  const LogLevelReply level{"debug", "info"};
+  EXPECT_EQ(encode(*decode_log_level_reply(encode(level))), encode(level));
 }
 
 TEST(Codec, RequestsGoThereAndBack) {
@@ -258,6 +269,8 @@ TEST(Codec, RequestsGoThereAndBack) {
   EXPECT_EQ(encode(*decode_fetch_request(encode(fetch))), encode(fetch));
   const ReleaseRequest release{"ab", 7, "/home/ada/trace_7.json"};
   EXPECT_EQ(encode(*decode_release_request(encode(release))), encode(release));
+  const SetLogLevelRequest level{"warning"};
+  EXPECT_EQ(encode(*decode_set_log_level_request(encode(level))), encode(level));
   const DiagnoseRequest diagnose{{1, 2}, "123", true};
   EXPECT_EQ(encode(*decode_diagnose_request(encode(diagnose))), encode(diagnose));
   const std::string follow = encode_request("followTrace", SessionRequest{"ab"});
@@ -268,6 +281,7 @@ TEST(Codec, RequestsGoThereAndBack) {
   EXPECT_EQ(*decode_fn(encode(ReleaseRequest{})), "releaseTrace");
   EXPECT_EQ(*decode_fn(encode(DiagnoseRequest{})), "diagnose");
   EXPECT_EQ(*decode_fn(encode_request("daemonStatus")), "daemonStatus");
+  EXPECT_EQ(*decode_fn(encode(SetLogLevelRequest{})), "setLogLevel");
 }
 
 TEST(Codec, WhatStandsOnTheWire) {
@@ -338,6 +352,24 @@ TEST(Codec, UnknownFieldsArePassedOver) {
       R"({"schema":1,"withdrawn":1,"beyond_recall":[],"later":{"more":[1,2]}})");
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->withdrawn, 1U);
+}
+
+// Whoever asks an older daemon how it is wants to see what it says.
+TEST(Codec, OfAStatusNothingHasToBeThere) {
+  const auto none = decode_status_reply(R"({"schema":1})");
+  ASSERT_TRUE(none) << none.error().message;
+  EXPECT_FALSE(none->pid || none->processes || none->cost);
+  EXPECT_EQ(encode(*none),
+            R"({"schema":1,"version":"","host":"","mode":"","run_dir":"","features":[],)"
+            R"("collectors":[],"counters":{}})");
+  const auto some = decode_status_reply(R"({"schema":1,"collectors":[{"name":"cpu"}]})");
+  ASSERT_TRUE(some) << some.error().message;
+  EXPECT_FALSE(some->collectors.at(0).failing);
+  const auto wrong = decode_status_reply(R"({"schema":1,"collectors":[{"failures":"1"}]})");
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("collectors[0].failures"), std::string::npos);
+  // Of anything else it has.
+  EXPECT_FALSE(decode_cancel_reply(R"({"schema":1})"));
 }
 
 struct Bad {
