@@ -59,7 +59,8 @@ begin() {
   work=$(mktemp -d "$chroots/try-XXXXXX")
   chmod 755 "$work"
   cp -a --reflink=auto "$chroots/$1/." "$work"
-  mkdir "$work/files"
+  # What is only unpacked lacks the first.
+  mkdir -p "$work/mnt" "$work/files"
 }
 
 # Foreign programs are run by qemu in a namespace of their own: this host learns of none.
@@ -69,7 +70,7 @@ inside_arm64() {
       set -e
       root=$1; shift
       mount --make-rprivate /
-      mount --rbind /proc "$root/proc"
+      mount -t proc proc "$root/proc"
       mount --bind "$root/files" "$root/mnt"
       mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
       arm64=":dynolog-arm64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00"
