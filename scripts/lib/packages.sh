@@ -28,7 +28,8 @@ packages_for() {
     bench) echo libbenchmark-dev ;;
     benchtools) echo strace ;;
     growth) echo valgrind ;;
-    package) echo dpkg-dev file gzip ;;
+    package) echo binutils dpkg-dev file gzip python3 ;;
+    rpm) echo rpm ;;
     tarball) echo binutils gzip python3 tar ;;
     cross) echo g++-aarch64-linux-gnu qemu-user-static ;;
     chroots) echo debootstrap systemd util-linux ;;

@@ -25,8 +25,9 @@ unpack_cross_packages() {
     -o "Dir::State::status=$place/apt/status" -o "Dir::Cache=$place/apt/cache"
     -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o "APT::Sandbox::User=$(id -un)")
   mapfile -t packages < <(linked_packages; echo libsystemd-dev)
-  "${apt[@]}" update
-  (cd "$place/archives" && "${apt[@]}" download "${packages[@]}")
+  "${apt[@]}" update || die 'apt could not fetch the list of arm64 packages'
+  (cd "$place/archives" && "${apt[@]}" download "${packages[@]}") ||
+    die 'apt could not fetch the arm64 packages: its sources have to be those of Debian with arm64'
   local archive
   for archive in "$place"/archives/*.deb; do dpkg-deb -x "$archive" "$place"; done
   echo "$wanted" >"$place/unpacked"

@@ -47,6 +47,7 @@ installs() {
   [[ -L /etc/systemd/system/multi-user.target.wants/dynolog.service ]] || fail 'not enabled'
   is conffiles "$(dpkg-query -W -f '${Conffiles}' dynolog | awk '{print $1}' | sort | xargs)" \
     '/etc/dynolog/dynolog.toml /etc/libkineto.conf'
+  is 'files that are not as packed' "$(dpkg --verify dynolog)" ''
   ! ldd /usr/bin/dynolog /usr/bin/dyno | grep 'not found' || fail 'libraries are missing'
 }
 

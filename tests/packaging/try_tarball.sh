@@ -10,6 +10,7 @@ expected=$2
 home=$(mktemp -d)
 export HOME=$home LC_ALL=C
 daemon=
+manager=
 
 fail() {
   echo "FAILED: $*" >&2
@@ -20,6 +21,7 @@ step() { echo "--- $*"; }
 is() { [[ $2 == "$3" ]] || fail "$1: '$2', not '$3'"; }
 finish() {
   [[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null || true
+  [[ -z $manager ]] || kill -KILL "$manager" 2>/dev/null || true
   rm -rf --one-file-system "$home"
 }
 trap finish EXIT
@@ -40,6 +42,41 @@ unpacks() {
   is version "$(dyno --version)" "dyno $version"
   is 'the other program' "$("$top/bin/dynolog" --version)" "dynolog $version"
   is 'its exit code' "$(dyno --no-such-option >/dev/null 2>&1 || echo $?)" 2
+}
+
+# In place of systemd: writes down what a service tells it. Debian's smallest system has perl.
+manages() {
+  : >"$home/notified"
+  perl -e 'use Socket; $| = 1; my $m; socket(my $s, AF_UNIX, SOCK_DGRAM, 0) or die;
+    bind($s, sockaddr_un($ARGV[0])) or die; print "listens\n";
+    print "$m\n" while defined recv($s, $m, 4096, 0)' "$home/notify" >"$home/notified" &
+  manager=$!
+  disown "$manager"
+  waits_for listens
+}
+waits_for() {
+  for _ in {1..300}; do
+    ! grep -qx "$1" "$home/notified" || return 0
+    sleep 0.1
+  done
+  fail "the service manager was told no $1, but: $(cat "$home/notified")"
+}
+
+# The daemon's child processes: started through the launcher like itself, with the same C library.
+workers_run_with_the_same_libc() {
+  local status worker found=0
+  for status in /proc/[0-9]*/status; do
+    grep -qx "PPid:.$daemon" "$status" 2>/dev/null || continue
+    worker=${status%/status}
+    worker=${worker#/proc/}
+    found=$((found + 1))
+    case $(words_of "$worker") in
+      *--library-path*--worker=*) is "C library of a worker" bundled "$expected" ;;
+      *--worker=*) is "C library of a worker" host "$expected" ;;
+      *) fail "a child that is no worker: $(words_of "$worker")" ;;
+    esac
+  done
+  ((found)) || fail 'no worker runs'
 }
 
 # starts PROGRAM...: a daemon.
@@ -109,10 +146,16 @@ if [[ $expected == root ]]; then
   exit 0
 fi
 unpacks
-step 'run where it was unpacked'
-starts "$top/bin/dynolog"
+step 'run where it was unpacked, as a service that tells its manager'
+manages
+NOTIFY_SOCKET=$home/notify starts "$top/bin/dynolog"
+waits_for READY=1
+workers_run_with_the_same_libc
 dyno --run-dir "$home/run" doctor >"$home/doctor" 2>&1 || [[ $? -eq 1 ]] || fail 'dyno doctor'
 grep -q . "$home/doctor" || fail 'dyno doctor says nothing'
 ends
+waits_for STOPPING=1
+kill -KILL "$manager"
+manager=
 installs
 echo 'all passed'
