@@ -5,30 +5,24 @@
 #include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <map>
-#include <numeric>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "base/file.h"
 #include "base/text.h"
-#include "collectors/all_collectors.h"
-#include "daemon/asked_of_loop.h"
 #include "daemon/caller_resolver.h"
 #include "daemon/counter_snapshot.h"
 #include "daemon/diagnosis_service.h"
 #include "daemon/history_service.h"
+#include "daemon/kineto_endpoints.h"
 #include "daemon/log_level_control.h"
-#include "daemon/mount_watch.h"
+#include "daemon/measuring.h"
 #include "daemon/own_cost.h"
 #include "daemon/own_directory.h"
 #include "daemon/process_registry.h"
@@ -43,11 +37,8 @@
 #include "daemon/users.h"
 #include "daemon/worker_cgroup.h"
 #include "ipc/kineto_thread.h"
-#include "metrics/pipeline.h"
 #include "net/event_loop.h"
 #include "rpc/server.h"
-#include "sinks/all_sinks.h"
-#include "sinks/history/history.h"
 #include "workers/mounts_worker.h"
 #include "workers/procs_worker.h"
 
@@ -55,7 +46,6 @@ namespace dynolog {
 namespace {
 
 constexpr std::size_t kMaxStatusLine = 1000;
-constexpr auto kEndpointPatience = std::chrono::seconds(1);
 // `dyno` waits 5 s by default, of which the planner may need 3.5 s.
 constexpr auto kFactsPatience = std::chrono::seconds(1);
 // Of the Kineto thread's polls, so that a flood does not pile up while the loop is busy.
@@ -69,19 +59,6 @@ std::size_t clients_that_fit() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kLeast;
   return static_cast<std::size_t>(
       limit.rlim_cur > kOthers + 2 * kLeast ? (limit.rlim_cur - kOthers) / 2 : kLeast);
-}
-
-std::string machine_id(const SystemRoot& root) {
-  const auto text = read_file(root.etc + "/machine-id", 4096);
-  return text ? clean_text(trim(*text), 64) : std::string();
-}
-
-WallTime boot_time(const Clock& clock) {
-  timespec since{};
-  ::clock_gettime(CLOCK_BOOTTIME, &since);
-  const auto up = std::chrono::seconds(since.tv_sec) + Nanoseconds(since.tv_nsec);
-  // Whole seconds: the same after the daemon's next start.
-  return std::chrono::floor<std::chrono::seconds>(clock.wall() - up);
 }
 
 ProcessTrace::Timeouts timeouts_of(const Options& options) {
@@ -123,10 +100,6 @@ class WiredDaemon final : public Daemon {
                  .fixed = fixed_status(),
                  .fill = [this](rpc::StatusReply& reply) { fill_status(reply); },
                  .changed = [this] { report_.changed(); }}),
-        mount_watch_(world_.log,
-                     [this](const std::string& state, const std::string& reason) {
-                       status_.set("mounts", state, reason);
-                     }),
         report_(report_world()),
         registry_(registry_world()),
         reload_(
@@ -139,8 +112,7 @@ class WiredDaemon final : public Daemon {
   ~WiredDaemon() override {
     // The threads first: nothing may post into parts that are going.
     kineto_.reset();
-    pipeline_.reset();
-    history_.reset();
+    measuring_.stop();
   }
 
   Status begin() {
@@ -149,8 +121,8 @@ class WiredDaemon final : public Daemon {
       status_.set("cpu-list", "ok", "runs on CPUs " + options_.cpu_list);
     }
     separate_workers();
-    start_history();
-    if (auto started = start_pipeline(options_); !started) return started;
+    measuring_.keep_history(options_, state_directory());
+    if (auto started = measuring_.start(options_); !started) return started;
     if (auto started = start_kineto(); !started) return started;
     open_store();
     sessions_.emplace(TraceSessions::World{
@@ -215,7 +187,7 @@ class WiredDaemon final : public Daemon {
             .user_directories = [this] { return options_.kineto.user_directories; },
             .add_socket_directory =
                 [this](std::string directory, std::function<void(Status)> done) {
-                  add_socket_directory(std::move(directory), std::move(done));
+                  endpoints_.add(std::move(directory), std::move(done));
                 },
             .trace_state = [this](Pid pid) -> std::optional<TraceState> {
               return sessions_ ? sessions_->state_of(pid) : std::nullopt;
@@ -223,24 +195,14 @@ class WiredDaemon final : public Daemon {
             .patience = kFactsPatience};
   }
 
-  [[nodiscard]] static Nanoseconds slowest_source(const Options& options) {
-    std::chrono::seconds slowest(
-        std::max<std::int64_t>(options.metrics.interval_s, least_period(Tier::slow).count()));
-    for (const auto& [name, period] : options.metrics.collectors.intervals) {
-      slowest = std::max(slowest, period);
-    }
-    return slowest;
-  }
-
   [[nodiscard]] ServiceReport::World report_world() {
-    return {
-        .loop = loop_,
-        .clock = world_.clock,
-        .log = world_.log,
-        .manager = world_.service,
-        .line = [this] { return line(); },
-        .threads = {{"kineto", [this] { return kineto_->alive(); }},
-                    {"metrics", [this] { return pipeline_ == nullptr || pipeline_->alive(); }}}};
+    return {.loop = loop_,
+            .clock = world_.clock,
+            .log = world_.log,
+            .manager = world_.service,
+            .line = [this] { return line(); },
+            .threads = {{"kineto", [this] { return kineto_->alive(); }},
+                        {"metrics", [this] { return measuring_.alive(); }}}};
   }
 
   // Before the first of them is started.
@@ -283,188 +245,33 @@ class WiredDaemon final : public Daemon {
     return clean_text(text, kMaxStatusLine);
   }
 
-  [[nodiscard]] SinkWorld sink_world(const Options& options) {
-    return {.clock = world_.clock,
-            .log = world_.log,
-            .catalogue = metric_catalogue(),
-            .version = world_.version,
-            .host = world_.host,
-            .host_id = machine_id(world_.root),
-            .executable = world_.executable,
-            .boot = boot_time(world_.clock),
-            .started = world_.clock.wall(),
-            .interval = std::chrono::seconds(options.metrics.interval_s),
-            .slowest = slowest_source(options),
-            .report =
-                [this](const std::string& feature, const std::string& state,
-                       const std::string& reason) {
-                  status_.set(feature, state, reason);
-                  sink_features_.insert(feature);
-                },
-            .history = history_.get()};
-  }
-
   [[nodiscard]] const std::string& state_directory() const {
     return options_.state_dir.empty() ? world_.state_dir : options_.state_dir;
   }
 
-  // Where it can be kept; an error is a sentence on why only memory is left.
-  [[nodiscard]] Result<std::string> history_directory() const {
-    std::string directory = options_.metrics.history.directory;
-    if (directory.empty()) {
-      if (state_directory().empty()) {
-        return fail(ErrorKind::unavailable,
-                    "neither XDG_STATE_HOME nor HOME is set: give --state_dir or --history_dir");
-      }
-      if (auto own = open_own_directory(state_directory(), 0755, "--state_dir"); !own) {
-        return std::unexpected(std::move(own.error()));
-      }
-      directory = state_directory() + "/history";
-    }
-    if (auto own = open_own_directory(directory, 0755, "--history_dir"); !own) {
-      return std::unexpected(std::move(own.error()));
-    }
-    return directory;
+  [[nodiscard]] Measuring::World measuring_world() {
+    return {.loop = loop_,
+            .clock = world_.clock,
+            .log = world_.log,
+            .root = world_.root,
+            .version = world_.version,
+            .host = world_.host,
+            .executable = world_.executable,
+            .status = status_,
+            .mounts = *mounts_,
+            .processes = registry_,
+            .read_counters = [this](const CounterVisitor& visit) {
+              counters_.visit(visit);
+              cost_.note();
+            }};
   }
 
-  void start_history() {
-    const HistoryOptions& wanted = options_.metrics.history;
-    if (!wanted.enabled) {
-      status_.set("history", "off", "by --nouse_history");
-      return;
-    }
-    auto directory = history_directory();
-    history_ = history::History::start(
-        {.clock = world_.clock,
-         .log = world_.log,
-         .catalogue = metric_catalogue(),
-         .directory = directory.value_or(""),
-         .memory_reason = directory ? "" : directory.error().message,
-         .bytes = static_cast<std::uint64_t>(wanted.mb) << 20U,
-         .memory_bytes = static_cast<std::uint64_t>(wanted.memory_mb) << 20U,
-         .interval = std::chrono::seconds(options_.metrics.interval_s),
-         .report = [this](const std::string& state, const std::string& reason) {
-           loop_.post([this, state, reason] { status_.set("history", state, reason); });
-         }});
-  }
-
-  [[nodiscard]] std::shared_ptr<AskedFileSystems> asked_file_systems(const Options& options) {
-    return std::make_shared<AskedOfLoop<std::vector<MountUsage>>>(
-        loop_, world_.clock,
-        [this, wanted = options.metrics.collectors.filesystem](
-            AskedOfLoop<std::vector<MountUsage>>::Done done) {
-          mounts_->file_systems(
-              wanted.mount_points, wanted.types,
-              [this, done = std::move(done)](Result<std::vector<MountUsage>> mounts) {
-                mount_watch_.look_at(mounts);
-                done(std::move(mounts));
-              });
-        });
-  }
-
-  [[nodiscard]] std::shared_ptr<AskedTextFiles> asked_text_files(const Options& options) {
-    const std::string& directory = options.metrics.collectors.textfile.directory;
-    if (directory.empty()) return nullptr;
-    return std::make_shared<AskedOfLoop<std::vector<TextFile>>>(
-        loop_, world_.clock, [this, directory](AskedOfLoop<std::vector<TextFile>>::Done done) {
-          mounts_->text_files(directory, std::move(done));
-        });
-  }
-
-  [[nodiscard]] std::shared_ptr<AskedUnits> asked_units(const Options& options) {
-    const std::vector<std::string>& names = options.metrics.collectors.systemd.units;
-    if (names.empty()) return nullptr;
-    return std::make_shared<AskedOfLoop<std::vector<UnitState>>>(
-        loop_, world_.clock, [this, names](AskedOfLoop<std::vector<UnitState>>::Done done) {
-          mounts_->units(names, std::move(done));
-        });
-  }
-
-  [[nodiscard]] std::shared_ptr<AskedRanks> asked_ranks(const Options& options) {
-    return std::make_shared<AskedOfLoop<std::vector<RankFacts>>>(
-        loop_, world_.clock,
-        [this, with_user = options.metrics.collectors.jobs.user_label](
-            const AskedOfLoop<std::vector<RankFacts>>::Done& done) {
-          std::vector<RankFacts> ranks = ranks_of(registry_.table().all());
-          if (with_user) {
-            for (RankFacts& rank : ranks) rank.user = registry_.user_name(rank.uid);
-          }
-          done(std::move(ranks));
-        });
-  }
-
-  [[nodiscard]] CollectorWorld collector_world(const Options& options) {
-    return {.root = world_.root,
-            .read_counters =
-                [this](const CounterVisitor& visit) {
-                  counters_.visit(visit);
-                  cost_.note();
-                },
-            .options = options.metrics.collectors,
-            .file_systems = asked_file_systems(options),
-            .text_files = asked_text_files(options),
-            .ranks = asked_ranks(options),
-            .units = asked_units(options),
-            .somebody_looks = [this] { return somebody_looks(); }};
-  }
-
-  // At processes, within the last few seconds. From the pipeline's thread.
-  [[nodiscard]] bool somebody_looks() const {
-    constexpr auto kWhile = std::chrono::seconds(5);
-    const Nanoseconds at(looked_at_.load());
-    return at.count() != 0 && world_.clock.monotonic().time_since_epoch() - at < kWhile;
-  }
-
-  using Collectors = std::vector<std::unique_ptr<Collector>>;
-
-  [[nodiscard]] Result<Collectors> collectors_of(const Options& options) {
-    return make_collectors(collector_world(options), options.metrics.disabled_collectors);
-  }
-
-  Status start_pipeline(const Options& options) {
-    auto collectors = collectors_of(options);
-    if (!collectors) return std::unexpected(std::move(collectors.error()));
-    return start_pipeline(options, std::move(*collectors));
-  }
-
-  Status start_pipeline(const Options& options, Collectors collectors) {
-    SinkOptions sink_options;
-    sink_options.json = options.metrics.json;
-    sink_options.relay = options.metrics.relay;
-    sink_options.otlp = options.metrics.otlp;
-    sink_options.prometheus = options.metrics.prometheus;
-    const auto before = std::exchange(sink_features_, {});
-    auto sinks = make_sinks(sink_options, sink_world(options));
-    for (const std::string& feature : before) {
-      if (!sink_features_.contains(feature)) status_.forget(feature);
-    }
-    if (!sinks) return std::unexpected(std::move(sinks.error()));
-    PipelineOptions pipeline_options;
-    pipeline_options.interval = std::chrono::seconds(options.metrics.interval_s);
-    pipeline_options.collector_periods = options.metrics.collectors.intervals;
-    auto pipeline = Pipeline::start(pipeline_options, std::move(collectors), std::move(*sinks),
-                                    world_.clock, world_.log);
-    if (!pipeline) return std::unexpected(std::move(pipeline.error()));
-    pipeline_ = std::move(*pipeline);
-    return {};
-  }
-
-  // The old one goes first: the new one's page and files are to be had. Where the new one cannot
-  // be, it is as it was.
-  Status replace_pipeline(const Options& before, const Options& after) {
-    auto collectors = collectors_of(after);  // their names are checked while all still runs
-    if (!collectors) return std::unexpected(std::move(collectors.error()));
-    pipeline_.reset();
-    auto started = start_pipeline(after, std::move(*collectors));
-    if (started) {
-      status_.forget("metrics");
-      return {};
-    }
-    if (const auto again = start_pipeline(before); !again) {
-      status_.set("metrics", "degraded",
-                  "nothing is measured since a reload that failed: " + again.error().message);
-    }
-    return started;
+  [[nodiscard]] KinetoEndpoints::World endpoints_world() {
+    return {.loop = loop_,
+            .log = world_.log,
+            .status = status_,
+            .user_directories = run_directory_.path() + "/u/",
+            .add = [this](std::string directory) { kineto_->add_directory(std::move(directory)); }};
   }
 
   [[nodiscard]] bool wants_abstract_endpoint() {
@@ -527,7 +334,7 @@ class WiredDaemon final : public Daemon {
         .system_mode = world_.system_mode,
         .own_directories = std::move(own_directories),
         .status = [this] { return status_.status(); },
-        .endpoints = [this] { return endpoint_problems_; },
+        .endpoints = [this] { return endpoints_.problems(); },
         .traced = [this](Pid pid) { return sessions_->state_of(pid).has_value(); }});
   }
 
@@ -600,7 +407,7 @@ class WiredDaemon final : public Daemon {
   Status take_up(const Options& before, const Options& after,
                  const std::vector<const OptionRow*>& changes) {
     if (std::ranges::any_of(changes, is_of_pipeline)) {
-      if (auto replaced = replace_pipeline(before, after); !replaced) return replaced;
+      if (auto replaced = measuring_.replace(before, after); !replaced) return replaced;
     }
     use_log_file(after.log_file);
     log_level_.take_up(after.log_level);
@@ -661,7 +468,7 @@ class WiredDaemon final : public Daemon {
 
   void publish(Event event) {
     report_.changed();  // of sessions, above all
-    if (pipeline_) pipeline_->publish(std::move(event));
+    measuring_.publish(std::move(event));
   }
 
   // On the Kineto thread. Only polls may be lost: the next one says the same again.
@@ -699,101 +506,13 @@ class WiredDaemon final : public Daemon {
   }
   void on(const KinetoEndpointState& event) {
     keeper_.on_state(event);
-    if (event.removed) {
-      endpoint_problems_.erase(event.endpoint);
-      status_.forget("kineto:" + event.endpoint);
-      return;
-    }
-    const std::string problem = event.up ? "" : event.problem;
-    const auto [known, first] = endpoint_problems_.try_emplace(event.endpoint);
-    // Users can have it looked at as often as they like: only news is shown.
-    const bool news = first || known->second != problem;
-    known->second = problem;
-    if (news) show_endpoint(event);
-    const auto waiting = endpoint_waiters_.extract(event.endpoint);
-    if (!waiting.empty()) answer_endpoint_waiters(event.endpoint, waiting.mapped());
-  }
-
-  // The status is for everybody, and whose directories there are is not: those are one feature.
-  void show_endpoint(const KinetoEndpointState& event) {
-    const std::string users = run_directory_.path() + "/u/";
-    if (!event.endpoint.starts_with(users)) {
-      status_.set("kineto:" + event.endpoint, event.up ? "ok" : "degraded", event.problem);
-      return;
-    }
-    if (!event.up) world_.log.warning("kineto:{}: {}", event.endpoint, event.problem);
-    std::size_t all = 0;
-    std::size_t unusable = 0;
-    for (const auto& [endpoint, problem] : endpoint_problems_) {
-      if (!endpoint.starts_with(users)) continue;
-      ++all;
-      if (!problem.empty()) ++unusable;
-    }
-    status_.set("kineto:user directories", unusable == 0 ? "ok" : "degraded",
-                unusable == 0 ? ""
-                              : fmt::format("{} of {} cannot be used; the daemon's log says why",
-                                            unusable, all));
-  }
-
-  using EndpointWaiters = std::vector<std::function<void(Status)>>;
-
-  void answer_endpoint_waiters(const std::string& endpoint, const EndpointWaiters& waiters) {
-    const std::string& problem = endpoint_problems_[endpoint];
-    for (const auto& done : waiters) {
-      if (problem.empty()) {
-        done({});
-      } else {
-        done(fail(ErrorKind::unavailable, problem));
-      }
-    }
-  }
-
-  void add_socket_directory(std::string directory, std::function<void(Status)> done) {
-    // Also where it was up: what lies there may be another's by now, and the thread looks anew.
-    endpoint_waiters_[directory].push_back(std::move(done));
-    endpoint_patience_[directory] = loop_.after(kEndpointPatience, [this, directory] {
-      const auto waiting = endpoint_waiters_.extract(directory);
-      if (waiting.empty()) return;
-      for (const auto& waiter : waiting.mapped()) {
-        waiter(
-            fail(ErrorKind::timed_out, "no socket could be opened in " + directory + " in time"));
-      }
-    });
-    kineto_->add_directory(std::move(directory));
-  }
-
-  // How each collector and sink is.
-  void fill_stages(rpc::StatusReply& reply) {
-    const WallTime now = world_.clock.wall();
-    for (const StageState& state : pipeline_->states()) {
-      rpc::CollectorState& stage = reply.collectors.emplace_back();
-      stage.name = state.name;
-      stage.kind = state.kind;
-      stage.last_duration_s = state.last_duration_s;
-      stage.total_duration_s = state.total_duration_s;
-      stage.successes = state.successes;
-      stage.failures = state.failures;
-      const bool has_problem = !state.failing && !state.problem.empty();
-      stage.last_error = has_problem ? state.problem : state.last_error;
-      stage.failing = state.failing || has_problem;
-      stage.unavailable = state.unavailable;
-      if (state.last_success) {
-        const std::chrono::duration<double> age = now - *state.last_success;
-        stage.age_s = std::max(age.count(), 0.0);  // the clock may have been set
-      }
-      stage.period_s = static_cast<std::uint64_t>(state.period.count());
-      stage.absent =
-          std::accumulate(state.absences.begin(), state.absences.end(), std::uint64_t{0});
-      stage.queue_length = state.queue.length;
-      stage.dropped = state.queue.dropped;
-      stage.delivery_failures = state.queue.delivery_failures;
-    }
+    endpoints_.on_state(event);
   }
 
   void fill_status(rpc::StatusReply& reply) {
     reply.processes = registry_.table().size();
     reply.sessions = sessions_->active();
-    fill_stages(reply);
+    measuring_.fill(reply);
     cost_.fill(reply);
     counters_.publish(kineto_->counters(), rpc_->counters());
     counters_.visit([&reply](std::string_view name, std::uint64_t value) {
@@ -821,28 +540,21 @@ class WiredDaemon final : public Daemon {
   std::unique_ptr<TorchFactsReader> torch_;
   ProcsCallerResolver resolver_;
   StatusBoard status_;
-  MountWatch mount_watch_;
   std::optional<WorkerCgroup> worker_cgroup_;
-  std::unique_ptr<history::History> history_;  // its sink is the pipeline's
   ServiceReport report_;
-  std::set<std::string> sink_features_;  // of the sinks that run
-  std::unique_ptr<Pipeline> pipeline_;
   ProcessRegistry registry_;
+  Measuring measuring_{measuring_world()};
   ConfigurationReload reload_;
   LogLevelControl log_level_{log_level_world()};
-  std::map<std::string, std::string> endpoint_problems_;  // "" when it is up
-  std::map<std::string, EndpointWaiters> endpoint_waiters_;
-  std::map<std::string, Timer> endpoint_patience_;
+  KinetoEndpoints endpoints_{endpoints_world()};
   std::atomic<std::size_t> waiting_events_ = 0;
   std::atomic<std::uint64_t> dropped_polls_ = 0;
   std::unique_ptr<KinetoThread> kineto_;
   std::unique_ptr<TraceStore> store_;
   std::optional<TraceSessions> sessions_;
   std::optional<DaemonDiagnosis> diagnosis_;
-  std::atomic<Nanoseconds::rep> looked_at_ = 0;  // on the monotonic clock; 0: never
-  HistoryService metrics_{
-      loop_, world_.host, [this] { return history_.get(); },
-      [this] { looked_at_ = world_.clock.monotonic().time_since_epoch().count(); }};
+  HistoryService metrics_{loop_, world_.host, [this] { return measuring_.history(); },
+                          [this] { measuring_.somebody_looks(); }};
   std::unique_ptr<rpc::Server> rpc_;
 };
 
