@@ -42,9 +42,9 @@ def meminfo(field):
 
 
 def state(daemon):
-    features = daemon.feature("history")
-    assert len(features) == 1, daemon.status()["features"]
-    return features[0]
+    """The store is opened while the daemon serves already."""
+    (feature,) = until("the history's state", lambda: daemon.feature("history"))
+    return feature
 
 
 @pytest.fixture
