@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "metrics/prometheus_text.h"
@@ -18,6 +19,8 @@ namespace {
 
 constexpr const MetricDescriptor& kMtime = kTextfileMetrics[0];
 constexpr const MetricDescriptor& kScrapeError = kTextfileMetrics[1];
+// Of all files together: each is a series that sinks keep and the page shows.
+constexpr std::size_t kMaxSamples = 20'000;
 
 // A descriptor with the text that it points to.
 struct MadeDescriptor {
@@ -78,17 +81,26 @@ struct Merged {
       return;
     }
     read.emplace_back(file.path, file.modified_s);
+    std::size_t samples = 0;
+    for (const TextFamily& family : *parsed) samples += family.samples.size();
+    if (samples_ + samples > kMaxSamples) {
+      problems.push_back(fmt::format("{}: left out: with it there were over {} values in all files",
+                                     file.path, kMaxSamples));
+      return;
+    }
+    samples_ += samples;
     for (TextFamily& family : *parsed) add_family(file.path, std::move(family));
   }
 
  private:
   void add_family(const std::string& path, TextFamily family) {
-    const auto known = std::ranges::find(families, family.name, &TextFamily::name);
-    if (known == families.end()) {
+    const auto [place, is_new] = places_.try_emplace(family.name, families.size());
+    if (is_new) {
       if (family.help.empty()) family.help = "Metric read from " + path;
       families.push_back(std::move(family));
       return;
     }
+    TextFamily* const known = &families[place->second];
     if (known->type != family.type) {
       problems.push_back(fmt::format("{}: {} is a {}, and a {} in another file", path, family.name,
                                      family.type, known->type));
@@ -101,6 +113,9 @@ struct Merged {
     }
     std::ranges::move(family.samples, std::back_inserter(known->samples));
   }
+
+  std::unordered_map<std::string, std::size_t> places_;  // of the families, by name
+  std::size_t samples_ = 0;
 };
 
 class TextfileCollector final : public Collector {

@@ -159,6 +159,22 @@ TEST_F(TextfileTest, AFileThatIsWrongCostsItselfOnly) {
   EXPECT_EQ(problem(), "");
 }
 
+TEST_F(TextfileTest, AllFilesTogetherAreBounded) {
+  // Each name another: what names cost may not grow with their square either.
+  const auto names = [](char prefix, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += fmt::format("{}{} 1\n", prefix, i);
+    return text;
+  };
+  const auto values = tick({file("/d/a", names('a', 9'000)), file("/d/b", names('b', 9'000)),
+                            file("/d/c", names('c', 9'000)), file("/d/d", names('d', 2'000))});
+  EXPECT_TRUE(values.contains("b8999"));
+  EXPECT_FALSE(values.contains("c0"));
+  EXPECT_TRUE(values.contains("d1999"));
+  EXPECT_EQ(values.at("textfile.scrape_error"), 1);
+  EXPECT_EQ(problem(), "/d/c: left out: with it there were over 20000 values in all files");
+}
+
 TEST_F(TextfileTest, FilesThatDoNotAgree) {
   tick({file("a", "# TYPE x gauge\nx 1\n"), file("b", "# TYPE x counter\nx{l=\"\"} 2\n")});
   EXPECT_THAT(problem(), HasSubstr("x is a counter, and a gauge in another file"));

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <map>
@@ -131,6 +132,7 @@ class ThreadedHistory final : public History {
     {
       const std::scoped_lock lock(mutex_);
       stopping_ = true;
+      ends_ = true;
     }
     wake_.notify_one();
     thread_.join();
@@ -225,7 +227,8 @@ class ThreadedHistory final : public History {
       }
       if (stopping) keeper_->hurry();
       write_due(stopping);
-      for (const Job& job : jobs) job(true);
+      // Questions that would keep the end waiting are not answered any more.
+      for (const Job& job : jobs) job(!ends_);
       jobs.clear();
     }
   }
@@ -268,13 +271,14 @@ class ThreadedHistory final : public History {
   Result<Answer> answer_now(const Question& question) {
     const std::vector<const Row*> rows = views(pending_.size());
     keeper_->begin_question(rows);
-    auto result =
-        answer(question,
-               {.catalogue = world_.catalogue,
-                .index = keeper_->index(),
-                .blocks = *keeper_,
-                .now_ms = epoch_milliseconds(world_.clock.wall()),
-                .interval_ms = std::chrono::duration_cast<Milliseconds>(world_.interval).count()});
+    auto result = answer(
+        question, {.catalogue = world_.catalogue,
+                   .index = keeper_->index(),
+                   .blocks = *keeper_,
+                   .now_ms = epoch_milliseconds(world_.clock.wall()),
+                   .interval_ms = std::chrono::duration_cast<Milliseconds>(world_.interval).count(),
+                   .limits = {},
+                   .is_over = [this] { return ends_.load(); }});
     keeper_->end_question();
     return result;
   }
@@ -305,6 +309,7 @@ class ThreadedHistory final : public History {
   const HistoryWorld world_;
   std::optional<Keeper> keeper_;  // the history's thread's
   std::vector<std::unique_ptr<Row>> pending_;
+  std::atomic<bool> ends_ = false;  // as stopping_, for whoever is in the midst of a question
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;

@@ -178,7 +178,9 @@ class KeptHistory {
                                     .index = keeper_.index(),
                                     .blocks = keeper_,
                                     .now_ms = now_ms_,
-                                    .interval_ms = 1000});
+                                    .interval_ms = 1000,
+                                    .limits = {},
+                                    .is_over = is_over});
     keeper_.end_question();
     return result;
   }
@@ -200,6 +202,8 @@ class KeptHistory {
     const auto result = ask({.expressions = {std::move(expression)}});
     return result ? "" : result.error().message;
   }
+
+  std::function<bool()> is_over = nullptr;  // of the questions that are asked
 
   [[nodiscard]] Keeper& keeper() { return keeper_; }
   [[nodiscard]] const std::vector<std::string>& reports() const { return reports_; }

@@ -106,6 +106,23 @@ TEST_F(KeeperTest, AStoreOfAnotherVersionIsSetAside) {
   EXPECT_THAT(history.reports(), Contains("ok: "));
 }
 
+TEST_F(KeeperTest, AStoreWithImpossibleNumbersIsSetAside) {
+  {
+    KeptHistory history(place_.path());
+    history.run(host_, 100);
+  }
+  {
+    auto database = Database::open(std::filesystem::canonical(file()));
+    ASSERT_TRUE(database);
+    ASSERT_TRUE(
+        database->execute("UPDATE block SET sequence = 9223372036854775807 WHERE id = "
+                          "(SELECT max(id) FROM block)"));
+  }
+  KeptHistory history(place_.path());
+  EXPECT_TRUE(history.log().contains("numbers that no history gives"));
+  EXPECT_THAT(history.reports(), Contains("ok: "));
+}
+
 TEST_F(KeeperTest, ADamagedBlockCostsItsOwnValuesOnly) {
   {
     KeptHistory history(place_.path());

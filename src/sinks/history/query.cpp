@@ -303,14 +303,15 @@ std::vector<ResultSeries> join_series(const Expression& expression, Evaluated ev
     return results;
   }
   std::vector<std::pair<Labels, std::vector<std::size_t>>> groups;
+  std::map<Labels, std::size_t> known;
   for (std::size_t i = 0; i < evaluated.series.size(); ++i) {
     Labels labels;
     for (const std::string& key : expression.by) {
       labels.emplace_back(key, value_of(evaluated.series[i].labels, key));
     }
-    auto found = std::ranges::find(groups, labels, [](const auto& group) { return group.first; });
-    if (found == groups.end()) found = groups.insert(groups.end(), {std::move(labels), {}});
-    found->second.push_back(i);
+    const auto [group, is_new] = known.try_emplace(labels, groups.size());
+    if (is_new) groups.emplace_back(std::move(labels), std::vector<std::size_t>{});
+    groups[group->second].second.push_back(i);
   }
   std::vector<double> at_step;
   for (auto& [labels, members] : groups) {
@@ -329,8 +330,12 @@ std::string rate_unit(std::string_view unit) {
   return unit.empty() ? "1/s" : fmt::format("{}/s", unit);
 }
 
-Status check_by(const Expression& expression, const std::vector<NamedSeries>& series) {
+Status check_by(const Expression& expression, const std::vector<NamedSeries>& series,
+                const QueryLimits& limits) {
   if (expression.by.empty()) return {};
+  if (expression.by.size() > limits.labels) {
+    return fail(ErrorKind::exhausted, fmt::format("at most {} labels to group by", limits.labels));
+  }
   if (expression.join == Join::none) {
     return fail(ErrorKind::invalid,
                 "labels to group by are given, but not how to put the series "
@@ -372,7 +377,7 @@ Result<Outcome> derived_outcome(const Expression& expression, const DerivedMetri
     kept.series.push_back(std::move(evaluated->series[i]));
     kept.values.push_back(std::move(evaluated->values[i]));
   }
-  if (auto good = check_by(expression, kept.series); !good) {
+  if (auto good = check_by(expression, kept.series, world.limits); !good) {
     return std::unexpected(std::move(good.error()));
   }
   return Outcome{.selector = expression.selector,
@@ -390,7 +395,7 @@ Result<Outcome> outcome(const Expression& expression, const Grid& grid, const Qu
   }
   auto series = select(*selector, world.catalogue, world.index);
   if (!series) return std::unexpected(std::move(series.error()));
-  if (auto good = check_by(expression, *series); !good) {
+  if (auto good = check_by(expression, *series, world.limits); !good) {
     return std::unexpected(std::move(good.error()));
   }
   const MetricDescriptor* metric = series->front().descriptor;
@@ -428,6 +433,14 @@ void keep_newest(Outcome& outcome) {
 }  // namespace
 
 Result<Grid> grid_of(const Question& question, const QueryWorld& world) {
+  // Before anything is computed of them.
+  const auto is_sane = [&world](std::int64_t ms) {
+    return ms >= 0 && ms <= world.now_ms + kLongest;
+  };
+  if (!is_sane(question.begin_ms.value_or(0)) || !is_sane(question.end_ms.value_or(0)) ||
+      !is_sane(question.last_ms.value_or(0))) {
+    return fail(ErrorKind::invalid, "the time asked for is before 1970, or too far in the future");
+  }
   const std::int64_t end = question.end_ms.value_or(world.now_ms);
   std::int64_t begin = end - kDefaultStretch;
   if (question.begin_ms) begin = *question.begin_ms;
@@ -467,6 +480,7 @@ Result<Answer> answer(const Question& question, const QueryWorld& world) {
   Answer answer{.begin_ms = grid->begin_ms, .step_ms = grid->step_ms, .results = {}, .notes = {}};
   std::size_t points = 0;
   for (const Expression& expression : question.expressions) {
+    if (world.is_over && world.is_over()) return fail(ErrorKind::unavailable, "the daemon ends");
     auto result = outcome(expression, *grid, world);
     if (!result && question.absent_ok && result.error().kind == ErrorKind::not_found) {
       answer.results.emplace_back().selector = expression.selector;

@@ -66,6 +66,7 @@ struct QueryLimits {
   std::size_t series = 20'000;   // that are read for one expression
   std::size_t cells = 600'000;   // series x steps of one expression
   std::size_t points = 200'000;  // of the whole answer
+  std::size_t labels = 16;       // to group one expression by
 };
 
 // Where blocks come from. The history implements it.
@@ -92,6 +93,7 @@ struct QueryWorld {
   std::int64_t now_ms = 0;
   std::int64_t interval_ms = 1000;  // between readings
   QueryLimits limits{};
+  std::function<bool()> is_over = nullptr;  // nobody waits for the answer any more; may be empty
 };
 
 // Errors: invalid, not_found and exhausted say what to ask instead.

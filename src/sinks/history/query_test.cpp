@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,42 @@ TEST_F(QueryTest, DerivedMetrics) {
               ElementsAre(testing::DoubleNear(50, 1e-9)));
   EXPECT_THAT(history_.problem({.selector = "cpu.utilization{cpu=0}"}),
               HasSubstr("no label 'cpu'"));
+}
+
+TEST_F(QueryTest, LabelsToGroupByAreBounded) {
+  history_.run(host_, 70);
+  const auto by = [](std::size_t labels) {
+    return Expression{.selector = "cpu.time.all",
+                      .join = Join::sum,
+                      .by = std::vector<std::string>(labels, "mode")};
+  };
+  EXPECT_EQ(history_.problem(by(16)), "");
+  EXPECT_EQ(history_.problem(by(17)), "at most 16 labels to group by");
+}
+
+TEST_F(QueryTest, TimesThatAreNoneAreRefused) {
+  history_.run(host_, 70);
+  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t odd : {kLeast, kLeast + 1, std::int64_t{-1}, kMost}) {
+    for (auto member : {&Question::begin_ms, &Question::end_ms, &Question::last_ms}) {
+      Question question{.expressions = {{.selector = "memory.limit"}}};
+      question.*member = odd;
+      const auto result = history_.ask(question);
+      ASSERT_FALSE(result) << odd;
+      EXPECT_THAT(result.error().message, HasSubstr("before 1970, or too far in the future"));
+    }
+  }
+}
+
+TEST_F(QueryTest, NobodyWaitsForAnAnswerAtTheEnd) {
+  history_.run(host_, 70);
+  int looks = 0;
+  history_.is_over = [&looks] { return ++looks == 2; };
+  const auto result = history_.ask(
+      {.expressions = {{.selector = "memory.limit"}, {.selector = "memory.available"}}});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, ErrorKind::unavailable);
 }
 
 TEST_F(QueryTest, NoShareIsMoreThanTheWhole) {

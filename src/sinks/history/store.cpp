@@ -23,6 +23,7 @@ namespace {
 constexpr std::int64_t kApplication = 0x64796e68;  // "dynh"
 constexpr std::int64_t kVersion = 1;
 constexpr std::uint64_t kPage = 4096;
+constexpr std::int64_t kMaxSequence = std::int64_t{1} << 40U;  // thousands of years of blocks
 // A page of the table's tree for each block, besides its own.
 constexpr std::uint64_t kPerBlock = 256;
 // Of the log: it is written back when it has so many pages, and a write can add as many again.
@@ -85,6 +86,9 @@ class SqliteStore final : public Store {
     if (auto prepared = prepare(); !prepared) return prepared;
     auto last = database_.integer_of("SELECT max(sequence) FROM block");
     if (!last) return std::unexpected(std::move(last.error()));
+    if (*last < 0 || *last > kMaxSequence) {
+      return fail(ErrorKind::invalid, "its blocks have numbers that no history gives them");
+    }
     next_sequence_ = *last + 1;
     for (const BlockKind kind : {BlockKind::raw, BlockKind::minutes}) {
       if (auto counted = count(kind); !counted) return counted;
