@@ -38,7 +38,7 @@ class Loop:
             [*python, measure.REPOSITORY / "bench/training_loop.py", str(os.cpu_count())],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env,
             text=True)
-        until("the loop to be ready", lambda: "ready" in self.process.stdout.readline(), 120)
+        until("the loop to be ready", lambda: "ready" in self.process.stdout.readline())
 
     def seconds_of(self, steps):
         self.process.stdin.write(f"{steps}\n")

@@ -431,5 +431,5 @@ def test_the_packaged_base_configuration_is_understood(daemon, job, shared_direc
     served.wait_for(trained.pid, state="idle")
     row = until("polls each second", lambda: (
         lambda r: r if 0.5 < r.get("poll_period_s", 0) < 2 else None)(
-            served.process_of(trained.pid)), 30)
+            served.process_of(trained.pid)))
     assert row["state"] in ("idle", "stalled")

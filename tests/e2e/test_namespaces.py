@@ -66,4 +66,4 @@ def test_abstract_name_of_another_process(network, daemon):
         holder.wait()
         holder.stdout.close()
     until("the name to be taken",
-          lambda: served.feature("kineto:abstract")[0]["state"] == "ok", 20)
+          lambda: served.feature("kineto:abstract")[0]["state"] == "ok")

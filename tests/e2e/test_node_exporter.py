@@ -71,7 +71,7 @@ class Pages:
         start = runs()
         until("each collector to have read again", lambda: start and all(
             value > start.get(key, 0) for key, value in runs().items()
-            if dict(key)["collector"] in self.quick(daemon)), 60, pause=0.5)
+            if dict(key)["collector"] in self.quick(daemon)), pause=0.5)
         self.ours = page.page_of(url)
         self.after = page.page_of(exporter.url + "/metrics")
 

@@ -55,7 +55,7 @@ def loader_job(hall, scratch):
                                    start_new_session=True)
         started.append(process)
         until("the job to train",
-              lambda: "training" in open(os.path.join(scratch, "out")).read(), 90)
+              lambda: "training" in open(os.path.join(scratch, "out")).read())
         return process
     yield start
     for process in started:
@@ -69,7 +69,7 @@ def test_data_loaders_are_shown_and_left_out(loader_job, main_daemon, scratch):
     main_daemon.wait_for(process.pid)
     rows = until("the loaders to register", lambda: [
         row for row in main_daemon.processes()
-        if row["role"] == "data_loader"] or None, 60)
+        if row["role"] == "data_loader"] or None)
     answer = main_daemon.dyno("gputrace", "--cmd", "loader.py", "--duration-ms", 200, "--log-file",
                               os.path.join(scratch, "t.json"), "--json")
     assert answer.code == 0, answer

@@ -95,14 +95,21 @@ def state_of(pid):
         return file.read().rpartition(")")[2].split()[0]
 
 
+def words_of(pid, name):
+    with open(f"/proc/{pid}/{name}") as file:
+        return file.read().rstrip("\0").split("\0")
+
+
 def test_no_worker_has_the_managers_variables(manager, managed, shared_directory, kineto_client):
     daemon = managed(*QUIET, f"--kineto_socket_dir={shared_directory}",
                      watchdog_usec=60_000_000).start()
     kineto_client(shared_directory).poll()
-    for worker in until("a worker", lambda: descendants(daemon.pid)):
-        with open(f"/proc/{worker}/environ") as file:
-            assert not [word for word in file.read().split("\0")
-                        if word.startswith(("NOTIFY_", "WATCHDOG_", "LISTEN_"))]
+    # Before its exec a child still is the daemon.
+    workers = until("a worker", lambda: [
+        pid for pid in descendants(daemon.pid) if "--worker=" in words_of(pid, "cmdline")[-1]])
+    for worker in workers:
+        assert not [word for word in words_of(worker, "environ")
+                    if word.startswith(("NOTIFY_", "WATCHDOG_", "LISTEN_"))]
 
 
 # --- sockets that outlive the daemon ---
@@ -349,15 +356,15 @@ def test_history_and_otlp_go_on_across_a_reload_of_collectors(managed, scratch):
         values = answer.json["results"][0]["series"][0]["values"] if answer.code == 0 else []
         return [value for value in values if value is not None]
     daemon.start()
-    before = until("values", lambda: len(kept()) >= 4 and kept(), 30)
+    before = until("values", lambda: len(kept()) >= 4 and kept())
     config_of(scratch, 'disabled_collectors = ["load"]\n')
     assert reload(daemon)[0] == "ok"
     received = len(receiver.received)
-    after = until("later values", lambda: len(kept()) >= len(before) + 4 and kept(), 30)
+    after = until("later values", lambda: len(kept()) >= len(before) + 4 and kept())
     # But for the second of the reload, which both the old and the new collectors read.
     assert after[:len(before) - 1] == before[:-1]
     assert after == sorted(after)
-    until("posts after the reload", lambda: len(receiver.received) >= received + 2, 30)
+    until("posts after the reload", lambda: len(receiver.received) >= received + 2)
     newest = receiver.received[-1].metrics()
     assert "system.cpu.time" in newest and not any("load" in name for name in newest)
     assert [feature["state"] for feature in daemon.feature("history")] == ["ok"]

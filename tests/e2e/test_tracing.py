@@ -138,7 +138,7 @@ def test_own_profiler_during_warm_up_cancels(main, scratch):
     job.tell("profile", "profiling")
     try:
         until("the job to be past the window", lambda: daemon.process_of(job.pid)["state"] in (
-            "tracing", "writing"), 30)
+            "tracing", "writing"))
     finally:
         job.tell("unprofile", "profiled")
     answer = running.finish()

@@ -176,7 +176,7 @@ def test_caller_that_sends_and_vanishes_is_not_root(site, how, open_directory):
     # Whoever it was, it was nobody: the requests are complete or refused when these numbers stand.
     if how != "reset":
         until("the five requests to be refused", lambda: _sum(site, "rpc_not_identified",
-              "rpc_errors") > _of(before, "rpc_not_identified", "rpc_errors"), 10)
+              "rpc_errors") > _of(before, "rpc_not_identified", "rpc_errors"))
     # The next honest request comes after them, and is the only one that started anything.
     answer = site.daemon.dyno("gputrace", "--pids", site.alice.pid, "--duration-ms", 100,
                               "--log-file", site.alice.file("after.json"), tcp=site.port)

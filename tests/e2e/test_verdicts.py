@@ -186,5 +186,5 @@ def test_the_trace_that_comes_after_the_deadline_is_delivered(main, scratch):
     assert answer.code == 5, answer
     assert answer.json["processes"][0]["state"] == "timed_out"
     until("the late trace under its name",
-          lambda: places.listed(scratch) == [f"t_{job.pid}.json"], 30)
+          lambda: places.listed(scratch) == [f"t_{job.pid}.json"])
     daemon.wait_for(job.pid, state="idle")

@@ -11,7 +11,7 @@ class TooLate(AssertionError):
     """The deadline passed; the message says what was awaited and what was seen last."""
 
 
-def until(what, look, pause=0.05):
+def until(what, look, *, pause=0.05):
     """Calls `look` until it gives something true, and gives that back."""
     deadline = time.monotonic() + PATIENCE
     while True:
