@@ -36,9 +36,9 @@ def test_daemon_that_was_stopped_for_a_while(daemon, job, script, shared_directo
     assert poller.tell("poll")["reply"] == ""
     traced = job()
     served.wait_for(traced.pid, state="idle")
-    running = served.dyno_started("gputrace", "--pids", traced.pid, "--duration-ms", 500,
+    running = served.dyno_started("gputrace", "--pids", traced.pid, "--duration-ms", 2000,
                                   "--log-file", traced.file("t.json"), "--json", "--timeout", 40)
-    running.wait_until_said(": fetched")
+    running.wait_until_said(": tracing")
     half = frames.connect(port)
     half.sendall(struct.pack("<i", 18) + b'{"fn":"get')
     late = served.counter("kineto_late") + served.counter("kineto_behind")
