@@ -406,7 +406,7 @@ class WiredDaemon final : public Daemon {
   // The pipeline first: it alone can be refused.
   Status take_up(const Options& before, const Options& after,
                  const std::vector<const OptionRow*>& changes) {
-    if (std::ranges::any_of(changes, is_of_pipeline)) {
+    if (std::ranges::any_of(changes, is_of_pipeline) || measuring_.lacks_a_sink()) {
       if (auto replaced = measuring_.replace(before, after); !replaced) return replaced;
     }
     use_log_file(after.log_file);

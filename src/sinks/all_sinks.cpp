@@ -22,7 +22,15 @@ struct SinkRow {
 };
 
 Result<std::unique_ptr<Sink>> make_json(const SinkOptions& options, const SinkWorld& world) {
-  return make_json_lines_sink(options.json, world.slowest);
+  const std::string feature =
+      "json:" + (options.json.file.empty() ? std::string("stdout") : options.json.file);
+  auto sink = make_json_lines_sink(options.json, world.slowest);
+  if (sink) {
+    world.report(feature, "ok", "");
+    return std::move(*sink);
+  }
+  world.report(feature, "degraded", sink.error().message + "; a reload (SIGHUP) tries it again");
+  return nullptr;
 }
 
 // The feature's name carries the address, with the port that was taken where any would do.

@@ -40,7 +40,8 @@ struct SinkWorld {
 
 // Those that the options ask for, in the table's order. An error when one cannot start for a reason
 // that its options can mend: it says which. One that this host does not let start, such as a port
-// that is taken, is left out and reported.
+// that is taken or a file
+// that cannot be opened, is left out and reported.
 [[nodiscard]] Result<std::vector<std::unique_ptr<Sink>>> make_sinks(const SinkOptions& options,
                                                                     const SinkWorld& world);
 
