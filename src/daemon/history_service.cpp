@@ -102,6 +102,7 @@ rpc::QueryMetricsReply reply_of(history::Answer answer, const std::string& host)
     for (history::ResultSeries& from : outcome.series) {
       rpc::MetricSeries& series = result.series.emplace_back();
       series.labels.pairs = std::move(from.labels);
+      series.newest_ms = from.newest_ms;
       series.values.reserve(from.values.size());
       for (const double value : from.values) {
         series.values.push_back(std::isfinite(value) ? std::optional(value) : std::nullopt);

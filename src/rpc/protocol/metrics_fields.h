@@ -30,6 +30,7 @@ template <class V>
 void visit_fields(V& visit, Like<MetricSeries> auto& s) {
   visit("labels", s.labels);
   visit("values", s.values);
+  visit("newest_ms", s.newest_ms);
 }
 
 template <class V>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -415,11 +416,14 @@ Result<Outcome> outcome(const Expression& expression, const Grid& grid, const Qu
                  .series = join_series(expression, std::move(*evaluated), grid.steps)};
 }
 
-void keep_newest(Outcome& outcome) {
+void keep_newest(Outcome& outcome, const Grid& grid) {
   for (ResultSeries& series : outcome.series) {
     double newest = kAbsent;
-    for (const double value : series.values) {
-      if (!std::isnan(value)) newest = value;
+    for (std::size_t step = series.values.size(); step-- > 0 && std::isnan(newest);) {
+      newest = series.values[step];
+      if (!std::isnan(newest)) {
+        series.newest_ms = grid.begin_ms + grid.step_ms * static_cast<std::int64_t>(step);
+      }
     }
     series.values = {newest};
   }
@@ -437,6 +441,15 @@ Result<Grid> grid_of(const Question& question, const QueryWorld& world) {
     return fail(ErrorKind::invalid,
                 "the time asked for should begin before it ends, and be at most "
                 "400 days long");
+// The one step that is left of the answer is that of its newest value; without any, the last one.
+std::int64_t newest_step(const Answer& answer, const Grid& grid) {
+  std::optional<std::int64_t> newest;
+  for (const Outcome& outcome : answer.results) {
+    for (const ResultSeries& series : outcome.series) newest = std::max(newest, series.newest_ms);
+  }
+  return newest.value_or(grid.end_ms() - grid.step_ms);
+}
+
   }
   const std::int64_t least = std::max<std::int64_t>(world.interval_ms, 1000);
   std::int64_t step = question.step_ms;
@@ -473,7 +486,7 @@ Result<Answer> answer(const Question& question, const QueryWorld& world) {
       continue;
     }
     if (!result) return std::unexpected(std::move(result.error()));
-    if (question.newest_only) keep_newest(*result);
+    if (question.newest_only) keep_newest(*result, *grid);
     for (const ResultSeries& series : result->series) points += series.values.size();
     if (points > world.limits.points) {
       return fail(ErrorKind::exhausted,
@@ -487,3 +500,4 @@ Result<Answer> answer(const Question& question, const QueryWorld& world) {
 }
 
 }  // namespace dynolog::history
+  if (question.newest_only) answer.begin_ms = newest_step(answer, *grid);
