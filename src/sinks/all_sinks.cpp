@@ -53,7 +53,6 @@ Result<std::unique_ptr<Sink>> make_prometheus(const SinkOptions& options, const 
 }
 
 Result<std::unique_ptr<Sink>> make_relay(const SinkOptions& options, const SinkWorld& world) {
-  world.report("relay:" + relay_destination(options.relay).text(), "ok", "");
   return make_relay_sink(options.relay, world.slowest, world.executable, world.log);
 }
 
@@ -66,12 +65,9 @@ Result<std::unique_ptr<Sink>> make_otlp(const SinkOptions& options, const SinkWo
                               .executable = world.executable,
                               .boot = world.boot,
                               .started = world.started});
-  const std::string feature = "otlp:" + wanted.endpoint;
-  if (sink) {
-    world.report(feature, "ok", "");
-    return std::move(*sink);
-  }
-  world.report(feature, "degraded", sink.error().message);
+  // Whether the receiver is there is known of each delivery, and said of the sink.
+  if (sink) return std::move(*sink);
+  world.report("otlp:" + wanted.endpoint, "degraded", sink.error().message);
   return nullptr;
 }
 

@@ -30,8 +30,8 @@ struct SinkWorld {
   WallTime started;        // of the daemon
   Nanoseconds interval;    // from frame to frame
   Nanoseconds slowest;     // between two readings of the slowest source
-  // How a sink that serves or reaches others fares: "ok", or "degraded" with the reason. Called by
-  // make_sinks() only.
+  // How a sink that serves others or has a file fares: "ok", or "degraded" with the reason. Called
+  // by make_sinks() only. Of one that reaches others nothing is known yet.
   std::function<void(const std::string& feature, const std::string& state,
                      const std::string& reason)>
       report;

@@ -352,6 +352,17 @@ TEST(AllSinks, AFileThatCannotBeOpenedIsLeftOutAndReported) {
               testing::StartsWith("json:/nonexistent/x degraded /nonexistent/x: No such file"));
 }
 
+TEST(AllSinks, NothingIsSaidOfReceiversThatNobodyHasReached) {
+  ReportedWorld reported;
+  SinkOptions options;
+  options.otlp.enabled = true;
+  options.otlp.endpoint = "http://127.0.0.1:9";
+  const auto sinks = make_sinks(options, reported.world);
+  ASSERT_TRUE(sinks);
+  EXPECT_EQ(sinks->size(), 1U);
+  EXPECT_TRUE(reported.reports.empty());
+}
+
 TEST(AllSinks, APageThatCannotBeServedIsLeftOutAndReported) {
   ReportedWorld reported;
   SinkOptions options;
