@@ -199,6 +199,10 @@ std::string unknown_metric(std::string_view name, Catalogue catalogue) {
   }
   for (const DerivedMetric& derived : kDerivedMetrics) names.emplace_back(derived.name);
   for (const DerivedMetric& derived : kIntervalDerived) names.emplace_back(derived.name);
+  // What is measured of GPUs is not what is measured of CPUs, near as the names are.
+  if (name.starts_with("gpu.")) {
+    std::erase_if(names, [](const std::string& known) { return !known.starts_with("gpu."); });
+  }
   const std::string shown = clean_text(name, 100);
   const std::string near = nearest(std::string(name.substr(0, 100)), names);
   return near.empty()

@@ -458,6 +458,9 @@ Result<Grid> grid_of(const Question& question, const QueryWorld& world) {
   if (question.begin_ms) begin = *question.begin_ms;
   if (question.last_ms) begin = end - std::min(*question.last_ms, kLongest);
   if (question.newest_only) begin = end - kNewestWithin;
+  if (begin <= end && begin > world.now_ms) {
+    return fail(ErrorKind::invalid, "the time asked for is in the future");
+  }
   if (end < 0 || begin > end || end - begin > kLongest || end > world.now_ms + kLongest) {
     return fail(ErrorKind::invalid,
                 "the time asked for should begin before it ends, and be at most "

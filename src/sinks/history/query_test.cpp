@@ -251,6 +251,13 @@ TEST_F(QueryTest, LimitsSayWhatToAskInstead) {
           .error()
           .message,
       HasSubstr("before it ends"));
+  Question future{.expressions = {{.selector = kEth0}}, .newest_only = true};
+  future.end_ms = host_.now_ms() + 3'600'000;
+  EXPECT_THAT(history_.ask(future).error().message, HasSubstr("in the future"));
+  EXPECT_THAT(history_.problem({.selector = "rate(net.bytes[5m])"}),
+              HasSubstr("functions are not taken"));
+  EXPECT_THAT(history_.problem({.selector = "gpu.utilization"}),
+              testing::Not(HasSubstr("did you mean")));
   Question many;
   many.expressions.assign(65, {.selector = kEth0});
   EXPECT_EQ(history_.ask(many).error().kind, ErrorKind::exhausted);
