@@ -554,7 +554,8 @@ class WiredDaemon final : public Daemon {
   std::optional<TraceSessions> sessions_;
   std::optional<DaemonDiagnosis> diagnosis_;
   HistoryService metrics_{loop_, world_.host, [this] { return measuring_.history(); },
-                          [this] { measuring_.somebody_looks(); }};
+                          [this] { measuring_.somebody_looks(); },
+                          [this] { return users_.names(); }};
   std::unique_ptr<rpc::Server> rpc_;
 };
 

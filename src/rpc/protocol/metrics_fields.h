@@ -48,6 +48,7 @@ void visit_fields(V& visit, Like<QueryMetricsReply> auto& s) {
   visit("begin_ms", s.begin_ms);
   visit("step_ms", s.step_ms);
   visit("results", s.results);
+  visit("users", s.users);
 }
 
 template <class V>

@@ -47,6 +47,8 @@ struct QueryMetricsReply {
   std::int64_t begin_ms = 0;  // of the first step; with newest_only, of the newest value
   std::int64_t step_ms = 0;
   std::vector<MetricResult> results;  // in the order of the expressions
+  // Of process.*: the names of users by the uids among the labels, as far as the host knows them.
+  std::optional<MetricLabels> users = {};
 };
 
 // --- listMetrics ---
