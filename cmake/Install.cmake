@@ -13,9 +13,11 @@ else()
 endif()
 install(FILES docs/man/dyno.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT dynolog)
 install(FILES docs/man/dynolog.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT dynolog)
-install(FILES README.md CHANGELOG.md SECURITY.md docs/configuration.md docs/install.md
-              docs/metrics.md docs/operations.md docs/dyno.md
+# As in the source tree: README.md's links lead to the others.
+install(FILES README.md CHANGELOG.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dynolog)
+file(GLOB DYNOLOG_PAGES CONFIGURE_DEPENDS docs/*.md)
+install(FILES ${DYNOLOG_PAGES} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT dynolog)
 install(FILES packaging/deb/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dynolog)
 
 # systemd finds these below /usr/lib and /usr/local/lib, whatever the distribution's libdir is.

@@ -265,7 +265,7 @@ TEST(Rendering, CollectorsAndSinksWithAgeCostAndErrors) {
   };
   EXPECT_EQ(line("COLLECTOR"), "COLLECTOR STATE AGE EVERY MEAN LAST RUNS FAILED ABSENT LAST ERROR");
   EXPECT_EQ(line("cpu"), "cpu ok 0.4 s tick 0.30 ms 0.20 ms 10 1 0 (earlier) short read");
-  EXPECT_EQ(line("dmi"), "dmi not here never 60 s 0.00 ms 0.00 ms 2 2 0 no such directory");
+  EXPECT_EQ(line("dmi"), "dmi not here never 60 s 0.00 ms 0.00 ms 2 - 0 no such directory");
   EXPECT_EQ(line("SINK"), "SINK STATE AGE MEAN LAST QUEUED DROPPED UNDELIVERED LAST ERROR");
   EXPECT_EQ(line("otlp"), "otlp failing 2 min 10 ms 20 ms 4 2 7 connection refused");
 }

@@ -91,6 +91,35 @@ TEST_F(MetricsTest, NoValuesAndNoSuchMetricAreThree) {
   EXPECT_THAT(err(), HasSubstr("there is no metric 'x'"));
 }
 
+TEST_F(MetricsTest, WhatExcludesEachOtherIsRefusedBeforeAnybodyIsAsked) {
+  EXPECT_EQ(dyno(here({"metrics", "query", "m", "--csv", "--json"})), 2);
+  EXPECT_THAT(err(), HasSubstr("--csv and --json exclude each other"));
+  EXPECT_EQ(dyno(here({"metrics", "list", "--csv", "--json"})), 2);
+  EXPECT_EQ(dyno(here({"metrics", "query", "cpu.time", "--by", "mode"})), 2);
+  EXPECT_THAT(err(), HasSubstr("--sum, --mean, --least, --greatest or --count"));
+}
+
+TEST_F(MetricsTest, TheListOfSubcommandsHasWholeSentences) {
+  EXPECT_EQ(dyno({"metrics", "--help"}), 0);
+  EXPECT_THAT(out(), HasSubstr("Shows the course of metrics.\n"));
+}
+
+TEST_F(MetricsTest, TopSaysSinceWhenThereIsAnything) {
+  rpc::ListMetricsReply kept;
+  kept.host = "node7";
+  kept.raw_since_ms = kBegin;
+  rpc::QueryMetricsReply empty{.host = "node7", .begin_ms = 0, .step_ms = 1000, .results = {}};
+  daemon({[&](FakePeer& peer) {
+    (void)peer.request();
+    peer.reply(rpc::encode(empty));
+    (void)peer.request();
+    peer.reply(rpc::encode(kept));
+  }});
+  EXPECT_EQ(dyno(here({"top", "--at", "2027-01-15T07:00:00Z"})), 3);
+  EXPECT_THAT(err(), HasSubstr("nothing is kept before 2027-01-15T08:00:00.000Z"));
+  EXPECT_EQ(out(), "");
+}
+
 TEST_F(MetricsTest, TimesBeforeNowMayBeTyped) {
   std::string asked;
   daemon({[&asked](FakePeer& peer) {

@@ -163,6 +163,11 @@ std::optional<std::uint64_t> runs_of(const rpc::CollectorState& stage) {
   return *stage.successes + *stage.failures;
 }
 
+// What this host has not is no failure.
+std::optional<std::uint64_t> failures_of(const rpc::CollectorState& stage) {
+  return stage.unavailable.value_or(false) ? std::nullopt : stage.failures;
+}
+
 std::string period_text(const std::optional<std::uint64_t>& period_s) {
   if (!period_s) return "-";
   return *period_s > 0 ? fmt::format("{} s", *period_s) : "tick";
@@ -208,7 +213,7 @@ std::string stages_text(const rpc::StatusReply& reply, std::string_view kind) {
     cells.push_back(stage.last_duration_s ? time_text(*stage.last_duration_s) : "-");
     for (const auto& count :
          sinks ? std::array{stage.queue_length, stage.dropped, stage.delivery_failures}
-               : std::array{runs_of(stage), stage.failures, stage.absent}) {
+               : std::array{runs_of(stage), failures_of(stage), stage.absent}) {
       cells.push_back(or_dash(number_text(count)));
     }
     cells.push_back(stage_error(stage));

@@ -24,8 +24,10 @@ rpc::MetricSeries series(std::vector<std::pair<std::string, std::string>> labels
 // An answer to snapshot_request(), in which some metrics have values.
 class Answer {
  public:
-  Answer() {
+  explicit Answer(std::int64_t begin_ms = 0) {
     reply_.host = "node7";
+    reply_.begin_ms = begin_ms;
+    reply_.step_ms = 1000;
     for (const rpc::MetricExpression& asked : snapshot_request(std::nullopt).expressions) {
       reply_.results.push_back(
           {.selector = asked.selector, .metric = "", .unit = "", .help = "", .series = {}});
@@ -39,6 +41,10 @@ class Answer {
       }
     }
     ADD_FAILURE() << "nobody asks for " << selector;
+    return *this;
+  }
+  Answer& knowing(std::vector<std::pair<std::string, std::string>> users) {
+    reply_.users.emplace().pairs = std::move(users);
     return *this;
   }
   [[nodiscard]] Snapshot snapshot() const { return read_snapshot(reply_, std::nullopt, kNow); }
@@ -98,6 +104,52 @@ TEST(TopSnapshot, PutsTogetherWhatBelongsTogether) {
   ASSERT_EQ(snapshot.processes.size(), 1U);
   EXPECT_EQ(snapshot.processes[0].cpu, 50);
   EXPECT_EQ(snapshot.processes[0].memory, 1024);
+}
+
+TEST(TopSnapshot, WhoHasEndedIsNoProcessOfNow) {
+  const auto process = [](const char* pid, double value, std::int64_t newest_ms) {
+    auto made = series({{"pid", pid}, {"command", "python"}, {"uid", "1000"}}, value);
+    made.newest_ms = newest_ms;
+    return made;
+  };
+  const Snapshot snapshot = Answer(kNow)
+                                .with("process.cpu_time", process("7", 0.5, kNow - 26'000))
+                                .with("process.cpu_time", process("8", 0.5, kNow - 60'000))
+                                .with("process.resident_memory", process("7", 1024, kNow))
+                                .with("process.resident_memory", process("8", 1024, kNow - 60'000))
+                                .snapshot();
+  ASSERT_EQ(snapshot.processes.size(), 1U);
+  EXPECT_EQ(snapshot.processes[0].pid, 7);
+  EXPECT_EQ(snapshot.processes_age_s, 26);
+  EXPECT_THAT(text_of(snapshot), HasSubstr("as read 26 s ago"));
+  const Snapshot fresh =
+      Answer(kNow).with("process.cpu_time", process("7", 0.5, kNow - 1000)).snapshot();
+  EXPECT_THAT(text_of(fresh), Not(HasSubstr("ago")));
+}
+
+TEST(TopSnapshot, UsersHaveTheirNamesWhereTheHostKnowsThem) {
+  const auto process = [](const char* pid, const char* uid) {
+    return series({{"pid", pid}, {"command", "python"}, {"uid", uid}}, 1);
+  };
+  const Snapshot snapshot = Answer()
+                                .knowing({{"0", "root"}})
+                                .with("process.resident_memory", process("7", "0"))
+                                .with("process.resident_memory", process("8", "1000"))
+                                .snapshot();
+  ASSERT_EQ(snapshot.processes.size(), 2U);
+  EXPECT_EQ(snapshot.processes[0].user, "root");
+  EXPECT_EQ(snapshot.processes[1].user, "1000");
+}
+
+TEST(TopScreen, ThePartsOfCpuTimeAddUp) {
+  const Snapshot snapshot = Answer()
+                                .with("cpu.share", series({{"mode", "user"}}, 20))
+                                .with("cpu.share", series({{"mode", "nice"}}, 30))
+                                .with("cpu.share", series({{"mode", "system"}}, 5))
+                                .with("cpu.share", series({{"mode", "irq"}}, 1))
+                                .with("cpu.share", series({{"mode", "softirq"}}, 2))
+                                .snapshot();
+  EXPECT_THAT(text_of(snapshot), HasSubstr("user 50.0 system 8.0 iowait - steal -"));
 }
 
 TEST(TopScreen, A192CpuHostFitsOn80By24) {

@@ -248,9 +248,14 @@ Status check_names(const std::vector<std::string>& asked) {
 
 Result<std::vector<std::unique_ptr<Collector>>> make_collectors(
     const CollectorWorld& world, const std::vector<std::string>& disabled) {
-  std::vector<std::string> asked = disabled;
-  for (const auto& [name, interval] : world.options.intervals) asked.push_back(name);
-  if (auto known = check_names(asked); !known) return std::unexpected(std::move(known.error()));
+  if (auto known = check_names(disabled); !known) {
+    return with_context(std::move(known.error()), "--disabled_collectors");
+  }
+  std::vector<std::string> timed;
+  for (const auto& [name, interval] : world.options.intervals) timed.push_back(name);
+  if (auto known = check_names(timed); !known) {
+    return with_context(std::move(known.error()), "--collector_interval");
+  }
   std::vector<std::unique_ptr<Collector>> collectors;
   for (const CollectorRow& row : kCollectors) {
     if (std::ranges::find(disabled, row.section.name) != disabled.end()) continue;

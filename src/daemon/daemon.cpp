@@ -406,7 +406,7 @@ class WiredDaemon final : public Daemon {
   // The pipeline first: it alone can be refused.
   Status take_up(const Options& before, const Options& after,
                  const std::vector<const OptionRow*>& changes) {
-    if (std::ranges::any_of(changes, is_of_pipeline)) {
+    if (std::ranges::any_of(changes, is_of_pipeline) || measuring_.lacks_a_sink()) {
       if (auto replaced = measuring_.replace(before, after); !replaced) return replaced;
     }
     use_log_file(after.log_file);
@@ -554,7 +554,8 @@ class WiredDaemon final : public Daemon {
   std::optional<TraceSessions> sessions_;
   std::optional<DaemonDiagnosis> diagnosis_;
   HistoryService metrics_{loop_, world_.host, [this] { return measuring_.history(); },
-                          [this] { measuring_.somebody_looks(); }};
+                          [this] { measuring_.somebody_looks(); },
+                          [this] { return users_.names(); }};
   std::unique_ptr<rpc::Server> rpc_;
 };
 

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <utility>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "rpc/protocol/metrics_codec.h"
 
@@ -102,6 +104,7 @@ rpc::QueryMetricsReply reply_of(history::Answer answer, const std::string& host)
     for (history::ResultSeries& from : outcome.series) {
       rpc::MetricSeries& series = result.series.emplace_back();
       series.labels.pairs = std::move(from.labels);
+      series.newest_ms = from.newest_ms;
       series.values.reserve(from.values.size());
       for (const double value : from.values) {
         series.values.push_back(std::isfinite(value) ? std::optional(value) : std::nullopt);
@@ -109,6 +112,21 @@ rpc::QueryMetricsReply reply_of(history::Answer answer, const std::string& host)
     }
   }
   return reply;
+}
+
+void name_users(rpc::QueryMetricsReply& reply, const UserNames& names) {
+  std::map<std::string, std::string> known;
+  for (const rpc::MetricResult& result : reply.results) {
+    for (const rpc::MetricSeries& series : result.series) {
+      for (const auto& [key, value] : series.labels.pairs) {
+        if (key != "uid") continue;
+        const auto uid = parse_number<std::uint32_t>(value);
+        const auto found = uid ? names.find(*uid) : names.end();
+        if (found != names.end()) known.try_emplace(value, found->second);
+      }
+    }
+  }
+  if (!known.empty()) reply.users.emplace().pairs.assign(known.begin(), known.end());
 }
 
 rpc::ListMetricsReply reply_of(history::Listing listing, const std::string& host) {
@@ -148,15 +166,20 @@ void HistoryService::query(rpc::QueryMetricsRequest request, DoneText done) {
   const auto is_live = [](const rpc::MetricExpression& expression) {
     return expression.selector.starts_with("process.");
   };
-  if (request.newest_only && !request.end_ms && std::ranges::any_of(request.expressions, is_live)) {
-    on_look_();
+  UserNames names;
+  if (std::ranges::any_of(request.expressions, is_live)) {
+    if (request.newest_only && !request.end_ms) on_look_();
+    names = user_names_();
   }
   auto question = question_of(request);
   if (!question) return done(std::unexpected(std::move(question.error())));
   history->ask(std::move(*question),
-               [host = host_, back = on_loop(std::move(done))](Result<history::Answer> answer) {
+               [host = host_, names = std::move(names),
+                back = on_loop(std::move(done))](Result<history::Answer> answer) {
                  if (!answer) return back(std::unexpected(std::move(answer.error())));
-                 back(encode(reply_of(std::move(*answer), host)));
+                 auto reply = reply_of(std::move(*answer), host);
+                 name_users(reply, names);
+                 back(encode(reply));
                });
 }
 

@@ -19,6 +19,7 @@
 #include "config/options.h"
 #include "daemon/cpu_affinity.h"
 #include "daemon/daemon.h"
+#include "daemon/option_check.h"
 #include "daemon/own_directory.h"
 #include "daemon/worker_cgroup.h"
 #include "kernel/mounts.h"
@@ -114,6 +115,25 @@ int run_worker(const std::string& kind) {
   return kUsageError;
 }
 
+// Options that only this host can tell to be good. This process keeps to its CPUs from now on.
+Status take_host_options(const Options& options) {
+  if (auto good = check_collector_options(options); !good) return good;
+  return keep_to_cpus(options.cpu_list);
+}
+
+int check_config(const CommandLine& command) {
+  for (const std::string& warning : command.warnings) fmt::print(stderr, "{}\n", warning);
+  if (const auto good = take_host_options(command.options); !good) {
+    fmt::print(stderr, "dynolog: {}\n", good.error().message);
+    return kUsageError;
+  }
+  for (const std::string& missing : what_is_missing(command.options)) {
+    fmt::print(stderr, "{}\n", missing);
+  }
+  fmt::print("configuration is valid\n");
+  return 0;
+}
+
 int run_daemon(const CommandLine& command, const std::vector<std::string>& arguments) {
   // A reader of the log that has gone is no reason to end.
   ::signal(SIGPIPE, SIG_IGN);
@@ -131,10 +151,10 @@ int run_daemon(const CommandLine& command, const std::vector<std::string>& argum
     log->error("cannot start: {}", raised.error().message);
     return kStartError;
   }
-  // Before the first thread: they and the workers inherit it.
-  if (auto kept = keep_to_cpus(command.options.cpu_list); !kept) {
-    log->error("cannot start: {}", kept.error().message);
-    return kStartError;
+  // Before the first thread: they and the workers inherit the CPUs.
+  if (auto good = take_host_options(command.options); !good) {
+    log->error("cannot start: {}", good.error().message);
+    return good.error().kind == ErrorKind::invalid ? kUsageError : kStartError;
   }
   DaemonWorld world{.clock = clock,
                     .log = *log,
@@ -181,9 +201,7 @@ int main(int argc, char** argv) {
     case CommandLine::Action::worker:
       return run_worker(command->worker);
     case CommandLine::Action::check_config:
-      for (const std::string& warning : command->warnings) fmt::print(stderr, "{}\n", warning);
-      fmt::print("configuration is valid\n");
-      return 0;
+      return check_config(*command);
     case CommandLine::Action::print_config:
       fmt::print("{}", print_config(command->options));
       return 0;

@@ -122,6 +122,7 @@ Status Measuring::start(const Options& options, Collectors collectors) {
   sink_options.otlp = options.metrics.otlp;
   sink_options.prometheus = options.metrics.prometheus;
   const auto before = std::exchange(sink_features_, {});
+  lacks_a_sink_ = false;
   auto sinks = make_sinks(sink_options, sink_world(options));
   for (const std::string& feature : before) {
     if (!sink_features_.contains(feature)) world_.status.forget(feature);
@@ -213,6 +214,7 @@ SinkWorld Measuring::sink_world(const Options& options) {
           [this](const std::string& feature, const std::string& state, const std::string& reason) {
             world_.status.set(feature, state, reason);
             sink_features_.insert(feature);
+            lacks_a_sink_ |= state == "degraded";
           },
       .history = history_.get()};
 }

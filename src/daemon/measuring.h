@@ -49,6 +49,8 @@ class Measuring {
   // Before start(): it is a sink. `state_directory`: "" when there is none.
   void keep_history(const Options& options, const std::string& state_directory);
   [[nodiscard]] Status start(const Options& options);
+  // A sink that the options ask for could not be made.
+  [[nodiscard]] bool lacks_a_sink() const { return lacks_a_sink_; }
   // The old pipeline goes first: its page and its files are to be had. Where the new one cannot be,
   // the old one comes back.
   [[nodiscard]] Status replace(const Options& before, const Options& after);
@@ -80,7 +82,8 @@ class Measuring {
   MountWatch mount_watch_;
   std::atomic<Nanoseconds::rep> looked_at_ = 0;  // on the monotonic clock; 0: never
   std::set<std::string> sink_features_;          // of the sinks that run
-  std::unique_ptr<history::History> history_;    // its sink is the pipeline's
+  bool lacks_a_sink_ = false;
+  std::unique_ptr<history::History> history_;  // its sink is the pipeline's
   std::unique_ptr<Pipeline> pipeline_;
 };
 

@@ -21,13 +21,14 @@ class Users {
   // A number as it is; a name by the file.
   [[nodiscard]] std::optional<Uid> find(const std::string& name_or_number) const;
 
+  // The file's names, read anew when it has changed.
+  [[nodiscard]] const std::map<std::uint32_t, std::string>& names() const;
+
  private:
   struct Known {
     struct stat file{};
     std::map<std::uint32_t, std::string> names;
   };
-  // The file's names, read anew when it has changed.
-  [[nodiscard]] const std::map<std::uint32_t, std::string>& names() const;
 
   std::string passwd_file_;
   mutable Known known_;

@@ -45,6 +45,7 @@ struct DerivedMetric {
   DerivedTerms below{};         // none: 1
   bool below_is_whole = false;  // of the host, whatever `by` is
   double scale = 1;
+  bool is_age = false;  // the terms above are a time since the epoch: the seconds from then on
 };
 
 inline constexpr std::array kDerivedMetrics = {

@@ -27,6 +27,8 @@ struct IntervalName {
   }
 };
 
+// The label that `part_value` is of.
+inline constexpr std::string_view kIntervalPartKey = "mode";
 inline constexpr std::string_view kAllCpus = "cpu.time.all";
 inline constexpr std::string_view kAllGuests = "cpu.guest_time.all";
 inline constexpr std::string_view kNodeCpus = "cpu.time.node";

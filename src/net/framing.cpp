@@ -45,6 +45,11 @@ Result<std::optional<std::string>> FrameDecoder::next() {
   if (looks_like_http()) {
     return fail(ErrorKind::invalid, "this port speaks length-framed JSON, not HTTP");
   }
+  if (held.starts_with("HTTP")) {  // the first bytes of a response
+    return fail(ErrorKind::invalid,
+                "an HTTP server answers here, not dynolog's RPC: perhaps this is the port of the "
+                "page for Prometheus; --port takes that of the RPC (1778)");
+  }
   if (length <= 0 || static_cast<std::size_t>(length) > max_bytes_) {
     return fail(ErrorKind::invalid,
                 fmt::format("a frame's length is {}; it must be from 1 to {}", length, max_bytes_));

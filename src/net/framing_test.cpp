@@ -71,6 +71,14 @@ TEST(FrameDecoder, HalfAHeaderOrBodyIsAwaited) {
   EXPECT_TRUE(decoder.partial());
 }
 
+TEST(FrameDecoder, AnHttpServerThatAnswersIsToldApart) {
+  FrameDecoder decoder(kMaxReplyBytes);
+  decoder.append("HTTP/1.1 400 Bad Request\r\n");
+  const auto frame = decoder.next();
+  ASSERT_FALSE(frame);
+  EXPECT_THAT(frame.error().message, HasSubstr("an HTTP server answers here"));
+}
+
 TEST(FrameDecoder, KnowsHttp) {
   for (const std::string request : {"GET / HTTP/1.1\r\n", "POST /x", "HEAD /", "OPTIONS *"}) {
     for (const std::size_t limit : {kMaxRequestBytes, kMaxReplyBytes}) {

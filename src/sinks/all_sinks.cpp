@@ -22,7 +22,15 @@ struct SinkRow {
 };
 
 Result<std::unique_ptr<Sink>> make_json(const SinkOptions& options, const SinkWorld& world) {
-  return make_json_lines_sink(options.json, world.slowest);
+  const std::string feature =
+      "json:" + (options.json.file.empty() ? std::string("stdout") : options.json.file);
+  auto sink = make_json_lines_sink(options.json, world.slowest);
+  if (sink) {
+    world.report(feature, "ok", "");
+    return std::move(*sink);
+  }
+  world.report(feature, "degraded", sink.error().message + "; a reload (SIGHUP) tries it again");
+  return nullptr;
 }
 
 // The feature's name carries the address, with the port that was taken where any would do.
@@ -45,7 +53,6 @@ Result<std::unique_ptr<Sink>> make_prometheus(const SinkOptions& options, const 
 }
 
 Result<std::unique_ptr<Sink>> make_relay(const SinkOptions& options, const SinkWorld& world) {
-  world.report("relay:" + relay_destination(options.relay).text(), "ok", "");
   return make_relay_sink(options.relay, world.slowest, world.executable, world.log);
 }
 
@@ -58,12 +65,9 @@ Result<std::unique_ptr<Sink>> make_otlp(const SinkOptions& options, const SinkWo
                               .executable = world.executable,
                               .boot = world.boot,
                               .started = world.started});
-  const std::string feature = "otlp:" + wanted.endpoint;
-  if (sink) {
-    world.report(feature, "ok", "");
-    return std::move(*sink);
-  }
-  world.report(feature, "degraded", sink.error().message);
+  // Whether the receiver is there is known of each delivery, and said of the sink.
+  if (sink) return std::move(*sink);
+  world.report("otlp:" + wanted.endpoint, "degraded", sink.error().message);
   return nullptr;
 }
 

@@ -30,8 +30,8 @@ struct SinkWorld {
   WallTime started;        // of the daemon
   Nanoseconds interval;    // from frame to frame
   Nanoseconds slowest;     // between two readings of the slowest source
-  // How a sink that serves or reaches others fares: "ok", or "degraded" with the reason. Called by
-  // make_sinks() only.
+  // How a sink that serves others or has a file fares: "ok", or "degraded" with the reason. Called
+  // by make_sinks() only. Of one that reaches others nothing is known yet.
   std::function<void(const std::string& feature, const std::string& state,
                      const std::string& reason)>
       report;
@@ -40,7 +40,8 @@ struct SinkWorld {
 
 // Those that the options ask for, in the table's order. An error when one cannot start for a reason
 // that its options can mend: it says which. One that this host does not let start, such as a port
-// that is taken, is left out and reported.
+// that is taken or a file
+// that cannot be opened, is left out and reported.
 [[nodiscard]] Result<std::vector<std::unique_ptr<Sink>>> make_sinks(const SinkOptions& options,
                                                                     const SinkWorld& world);
 

@@ -336,16 +336,31 @@ TEST(AllSinks, MakesWhatIsAskedFor) {
   ASSERT_TRUE(sinks);
   ASSERT_EQ(sinks->size(), 1U);
   EXPECT_EQ(sinks->front()->name(), "json");
+  EXPECT_THAT(reported.reports, testing::ElementsAre("json:" + file.path() + " ok "));
 }
 
-TEST(AllSinks, AFileThatCannotBeOpenedIsAStartUpError) {
+TEST(AllSinks, AFileThatCannotBeOpenedIsLeftOutAndReported) {
   ReportedWorld reported;
   SinkOptions options;
   options.json.enabled = true;
   options.json.file = "/nonexistent/x";
   const auto sinks = make_sinks(options, reported.world);
-  ASSERT_FALSE(sinks);
-  EXPECT_THAT(sinks.error().message, testing::HasSubstr("/nonexistent/x"));
+  ASSERT_TRUE(sinks);
+  EXPECT_TRUE(sinks->empty());
+  ASSERT_EQ(reported.reports.size(), 1U);
+  EXPECT_THAT(reported.reports[0],
+              testing::StartsWith("json:/nonexistent/x degraded /nonexistent/x: No such file"));
+}
+
+TEST(AllSinks, NothingIsSaidOfReceiversThatNobodyHasReached) {
+  ReportedWorld reported;
+  SinkOptions options;
+  options.otlp.enabled = true;
+  options.otlp.endpoint = "http://127.0.0.1:9";
+  const auto sinks = make_sinks(options, reported.world);
+  ASSERT_TRUE(sinks);
+  EXPECT_EQ(sinks->size(), 1U);
+  EXPECT_TRUE(reported.reports.empty());
 }
 
 TEST(AllSinks, APageThatCannotBeServedIsLeftOutAndReported) {

@@ -83,6 +83,35 @@ def test_check_config(scratch):
     assert answer.returncode == 2 and "--port" in answer.stderr, answer
 
 
+@pytest.mark.parametrize("flag,word", [("--disabled_collectors=laod", "'load'"),
+                                       ("--collector_interval=laod=5", "'load'"),
+                                       ("--cpu_list=1023", "there is no CPU 1023")])
+def test_what_the_check_refuses_ends_a_start_with_the_same_code(scratch, flag, word):
+    checked = dynolog("--check_config", flag)
+    started = dynolog(flag, "--port=-1", "--noenable_ipc_monitor", f"--run_dir={scratch}/run",
+                      f"--state_dir={scratch}/state")
+    for answer in (checked, started):
+        assert answer.returncode == 2 and word in answer.stderr, answer
+        assert flag.split("=")[0] in answer.stderr, answer
+
+
+def test_a_json_file_that_cannot_be_opened_degrades_and_is_tried_at_a_reload(daemon, scratch):
+    place = os.path.join(scratch, "later")
+    lines = os.path.join(place, "host.jsonl")
+    checked = dynolog("--check_config", "--use_JSON", f"--json_file={lines}")
+    assert checked.returncode == 0 and "--json_file" in checked.stderr, checked
+    served = daemon("--noenable_ipc_monitor", "--use_JSON", "--json_interval_s=1",
+                    f"--json_file={lines}")
+    [feature] = served.feature(f"json:{lines}")
+    assert feature["state"] == "degraded" and "No such file" in feature["reason"], feature
+    os.mkdir(place)
+    served.process.send_signal(signal.SIGHUP)
+    until("a line", lambda: os.path.exists(lines) and os.path.getsize(lines) > 0)
+    [feature] = served.feature(f"json:{lines}")
+    assert feature["state"] == "ok", feature
+    served.stop()
+
+
 def test_print_config_round_trip(scratch):
     flags = ["--port=4321", "--kineto_socket_dir=/tmp,/var/tmp", "--use_JSON",
              "--norpc_loopback_root",

@@ -73,6 +73,21 @@ def test_values_agree_with_the_kernels(served):
         assert boot == [int(line.split()[1]) for line in file if line.startswith("btime")]
 
 
+def test_the_newest_value_has_its_own_time(served):
+    before = time.time()
+    answer = query(served, "load.1m", "--newest")
+    assert before - 5 <= answer["begin_ms"] / 1000 <= time.time(), answer
+    assert answer["results"][0]["series"][0]["newest_ms"] == answer["begin_ms"], answer
+
+
+def test_names_of_json_lines_that_are_shares(served):
+    [util] = values_of(query(served, "cpu_util", "--newest"))
+    assert 0 <= util <= 100
+    [uptime] = values_of(query(served, "uptime", "--newest"))
+    with open("/proc/uptime") as file:
+        assert abs(uptime - float(file.read().split()[0])) < 10
+
+
 def test_a_busy_cpu_shows(served):
     """Two seconds of one CPU's full work are in the utilization, and in the modes' seconds."""
     begin = time.process_time()

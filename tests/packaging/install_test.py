@@ -26,8 +26,8 @@ FILES = {
     "usr/share/fish/vendor_completions.d/dyno.fish", "usr/share/man/man1/dyno.1",
     "usr/share/man/man8/dynolog.8", "usr/share/zsh/site-functions/_dyno",
 }
-DOCUMENTS = {"README.md", "CHANGELOG.md", "SECURITY.md", "configuration.md", "install.md",
-             "metrics.md", "operations.md", "dyno.md", "copyright"}
+DOCUMENTS = {"README.md", "CHANGELOG.md", "SECURITY.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
+             "copyright"} | {f"docs/{page.name}" for page in (SOURCE / "docs").glob("*.md")}
 
 # They would delay the answers to jobs, hide jobs, files, devices or counters, or make the socket
 # directories anew.
@@ -96,6 +96,13 @@ class Tree(Installed):
                  if not path.is_dir()}
         documents = {f"usr/share/doc/dynolog/{name}" for name in DOCUMENTS}
         self.assertEqual(found, FILES | documents)
+
+    def test_the_links_of_the_read_me_lead_somewhere(self):
+        page = self.root / "usr/share/doc/dynolog/README.md"
+        links = re.findall(r"\]\(([^):#]+)\)", page.read_text())
+        self.assertGreater(len(links), 10)
+        for link in links:
+            self.assertTrue((page.parent / link).exists(), link)
 
     def test_modes(self):
         for path in self.root.rglob("*"):

@@ -31,7 +31,7 @@ FILES = {
     "lib/dynolog/glibc/libnss_files.so.2", "share/bash-completion/completions/dyno",
     "share/zsh/site-functions/_dyno", "share/fish/vendor_completions.d/dyno.fish",
     "share/man/man1/dyno.1", "share/man/man8/dynolog.8", "share/dynolog/slurm/task-prolog",
-    "share/dynolog/unprivileged/service.conf", "share/doc/dynolog/install.md",
+    "share/dynolog/unprivileged/service.conf", "share/doc/dynolog/docs/install.md",
     "share/doc/dynolog/licenses/README", "share/doc/dynolog/licenses/libssl-dev",
 }
 

@@ -34,9 +34,11 @@ Examples:
 Exit codes: 0; 3 no such metric, or no values; 4 no history is kept; 6 no daemon. Global options:
 dyno --help)";
 constexpr const char* kQueryDescription =
-    "Shows the course of metrics. Counters are shown as rates per second, all else as it is; a\n"
-    "step's value is the mean of what was read within it. An expression is a metric's name and\n"
-    "conditions on its labels, as Prometheus writes them: = != =~ !~.";
+    "Shows the course of metrics.\n"
+    "Counters are shown as rates per second, all else as it is; a step's value is the mean of "
+    "what\n"
+    "was read within it. An expression is a metric's name and conditions on its labels, as\n"
+    "Prometheus writes them: = != =~ !~.";
 constexpr const char* kQueryExamples = R"(
 Examples:
   dyno metrics query cpu.utilization --last 10m
@@ -190,6 +192,10 @@ class MetricsCommand final : public Command {
   }
 
   ExitCode run(const World& world, const GlobalOptions& global) override {
+    if (options_.csv && global.json) {
+      world.err << "dyno: --csv and --json exclude each other\n";
+      return ExitCode::usage;
+    }
     return query_->parsed() ? query(world, global) : list(world, global);
   }
 
@@ -214,6 +220,11 @@ class MetricsCommand final : public Command {
   }
 
   ExitCode query(const World& world, const GlobalOptions& global) {
+    if (!options_.by.empty() && expression_of(options_, "").join.empty()) {
+      world.err << "dyno: --by also needs to know what to make of the series of a group: --sum, "
+                   "--mean, --least, --greatest or --count\n";
+      return ExitCode::usage;
+    }
     Client client(world, global);
     const auto reply = client.ask<rpc::QueryMetricsReply>(
         rpc::encode(request_of(options_, world.clock.wall())), rpc::decode_query_metrics_reply);

@@ -11,10 +11,12 @@
 
 #include <CLI/App.hpp>
 
+#include "base/time_text.h"
 #include "cli/clean_metrics.h"
 #include "cli/client.h"
 #include "cli/metric_text.h"
 #include "cli/render_json.h"
+#include "cli/render_metrics.h"
 #include "cli/top/screen.h"
 #include "cli/top/snapshot.h"
 #include "cli/top/terminal.h"
@@ -39,8 +41,8 @@ Examples:
   dyno top --once > now.txt          one snapshot as text
   dyno top --json | jq '.results[] | select(.metric == "cpu.utilization")'
 
-Exit codes: 0; 2 what was asked is not possible; 4 no history is kept; 6 no daemon. Global options:
-dyno --help)";
+Exit codes: 0; 2 what was asked is not possible; 3 nothing is kept of that time; 4 no history is
+kept; 6 no daemon. Global options: dyno --help)";
 
 constexpr int kPlainColumns = 100;
 
@@ -71,6 +73,7 @@ class TopCommand final : public Command {
     Client client(world, global);
     if (global.json) return print_json(client);
     if (auto failure = look(client)) return failed(client, std::move(*failure));
+    if (!nothing_.empty()) return say_nothing(world);
     if (once_ || world.out_columns == 0) {
       world.out << top::as_text(top::draw(snapshot_, view_, {0, kPlainColumns}, ""));
       return ExitCode::ok;
@@ -91,7 +94,31 @@ class TopCommand final : public Command {
     const auto reply = ask(client);
     if (!reply) return failed(client, reply.error());
     world.out << pretty_json(rpc::encode(*reply));
-    return ExitCode::ok;
+    note_nothing(client, *reply);
+    return nothing_.empty() ? ExitCode::ok : say_nothing(world);
+  }
+
+  [[nodiscard]] ExitCode say_nothing(const World& world) const {
+    world.err << "dyno: " << nothing_ << "\n";
+    return ExitCode::nothing_matched;
+  }
+
+  // A moment of the past without any value: why.
+  void note_nothing(Client& client, const rpc::QueryMetricsReply& reply) {
+    nothing_.clear();
+    if (!view_.at_ms || has_values(reply)) return;
+    nothing_ =
+        "nothing was recorded at that time; `dyno metrics list` says since when there are "
+        "values";
+    const auto kept = client.ask<rpc::ListMetricsReply>(rpc::encode(rpc::ListMetricsRequest{}),
+                                                        rpc::decode_list_metrics_reply);
+    if (!kept) return;
+    std::int64_t since = kept->raw_since_ms;
+    if (since == 0) since = kept->minutes_since_ms;
+    if (kept->minutes_since_ms > 0) since = std::min(since, kept->minutes_since_ms);
+    if (since <= *view_.at_ms) return;
+    nothing_ = fmt::format("nothing is kept before {}",
+                           to_rfc3339(WallTime(std::chrono::milliseconds(since))));
   }
 
   [[nodiscard]] CallResult<rpc::QueryMetricsReply> ask(Client& client) const {
@@ -105,6 +132,7 @@ class TopCommand final : public Command {
     if (!reply) return std::move(reply.error());
     now_ms_ = milliseconds(client.world().clock.wall());
     snapshot_ = top::read_snapshot(*reply, view_.at_ms, now_ms_);
+    note_nothing(client, *reply);
     if (view_.at_ms) return std::nullopt;  // who is traced is known of now only
     const auto processes = client.ask<rpc::ListProcessesReply>(rpc::encode_request("listProcesses"),
                                                                rpc::decode_list_processes_reply);
@@ -136,7 +164,7 @@ class TopCommand final : public Command {
       if (is_time) next = world.clock.monotonic() + interval;
       if (!moved && (!is_time || view_.is_paused || view_.at_ms)) continue;
       const auto failure = look(client);
-      problem = failure ? failure->error.message : "";
+      problem = failure ? failure->error.message : nothing_;
       if (failure) client.disconnect();
     }
     return ExitCode::ok;
@@ -160,6 +188,7 @@ class TopCommand final : public Command {
   top::View view_;
   top::Snapshot snapshot_;
   std::int64_t now_ms_ = 0;
+  std::string nothing_;  // why there is no value at all; "": there are some
 };
 
 }  // namespace

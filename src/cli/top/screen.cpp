@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <iterator>
 
 #include "base/time_text.h"
@@ -121,17 +122,28 @@ class Drawing {
     }
   }
 
-  [[nodiscard]] Figure share(const std::string& mode) const {
-    const auto found = snapshot_.cpu_shares.find(mode);
-    return found == snapshot_.cpu_shares.end() ? std::nullopt : found->second;
+  // Of the first mode, and of further ones where the host has them.
+  [[nodiscard]] Figure share(std::initializer_list<const char*> modes) const {
+    Figure sum;
+    for (const char* mode : modes) {
+      const auto found = snapshot_.cpu_shares.find(mode);
+      const bool is_known = found != snapshot_.cpu_shares.end() && found->second;
+      if (is_known) {
+        sum = sum.value_or(0) + *found->second;
+      } else if (mode == *modes.begin()) {
+        return std::nullopt;
+      }
+    }
+    return sum;
   }
 
   void cpu() {
     Line line{
         {"cpu ", Style::strong},
         {fmt::format("{:>5} %", figure(snapshot_.cpu_percent)), by_load(snapshot_.cpu_percent)},
-        {fmt::format("  user {} system {} iowait {} steal {}", figure(share("user")),
-                     figure(share("system")), figure(share("iowait")), figure(share("steal")))}};
+        {fmt::format("  user {} system {} iowait {} steal {}", figure(share({"user", "nice"})),
+                     figure(share({"system", "irq", "softirq"})), figure(share({"iowait"})),
+                     figure(share({"steal"})))}};
     if (snapshot_.hottest)
       line.push_back({fmt::format("  hottest {} C", figure(snapshot_.hottest, 0))});
     lines_.push_back(std::move(line));
@@ -178,14 +190,17 @@ class Drawing {
     const bool all = view_.panel == Panel::all;
     if (all || view_.panel == Panel::disks) panel(disk_rows(), disk_heading(), all ? 6 : 0);
     if (all || view_.panel == Panel::links) panel(link_rows(), link_heading(), all ? 10 : 0);
-    if (all || view_.panel == Panel::processes) panel(process_rows(), process_heading(), 0);
+    if (all || view_.panel == Panel::processes)
+      panel(process_rows(), process_heading(), 0, process_age());
   }
 
   // `most`: rows of a panel among others; 0: as many as there is room for.
-  void panel(std::vector<Row> rows, const std::string& heading, std::size_t most) {
+  void panel(std::vector<Row> rows, const std::string& heading, std::size_t most,
+             const std::string& note = "") {
     std::erase_if(rows, [this](const Row& row) { return !matches(row); });
     std::ranges::stable_sort(rows, [this](const Row& a, const Row& b) { return before(a, b); });
     lines_.push_back({{heading, Style::heading}});
+    if (!note.empty()) lines_.push_back({{note, Style::warning}});
     const std::size_t first = view_.panel == Panel::all
                                   ? 0
                                   : std::min(view_.first_row, rows.empty() ? 0 : rows.size() - 1);
@@ -248,6 +263,14 @@ class Drawing {
             {fmt::format("{:>8}", link.state), Style::warning}}});
     }
     return rows;
+  }
+
+  // While somebody looks they are read each second, where that does not take too long.
+  [[nodiscard]] std::string process_age() const {
+    constexpr double kFewIntervals = 5;
+    if (snapshot_.processes_age_s.value_or(0) <= kFewIntervals) return "";
+    return fmt::format("  as read {} s ago: some may have ended since",
+                       figure(snapshot_.processes_age_s, 0));
   }
 
   static std::string process_heading() {

@@ -111,6 +111,26 @@ class Reader {
     const auto& found = series(what);
     return found.empty() ? std::nullopt : value_of(found.front());
   }
+  // How much older its value is than the newest of all; nullopt: it has none, or the daemon does
+  // not say.
+  [[nodiscard]] Figure age_s(const rpc::MetricSeries& series) const {
+    if (!series.newest_ms) return std::nullopt;
+    return static_cast<double>(reply_.begin_ms - *series.newest_ms) / 1000;
+  }
+  [[nodiscard]] bool is_current(const rpc::MetricSeries& series) const {
+    constexpr double kSteps = 2;  // the newest values are not all of the same one
+    const double step_s = static_cast<double>(reply_.step_ms) / 1000;
+    return age_s(series).value_or(0) <= kSteps * step_s;
+  }
+  // The name, or the uid where the host knows none.
+  [[nodiscard]] std::string user(std::string_view uid) const {
+    if (reply_.users) {
+      for (const auto& [known, name] : reply_.users->pairs) {
+        if (known == uid) return name;
+      }
+    }
+    return std::string(uid);
+  }
 
  private:
   const rpc::QueryMetricsReply& reply_;
@@ -217,20 +237,33 @@ std::vector<Process> processes_of(const Reader& reader) {
     Process& made = processes.emplace_back();
     made.pid = *pid;
     made.command = label_of(series, "command");
-    made.user = label_of(series, "uid");
+    made.user = reader.user(label_of(series, "uid"));
     return &made;
   };
+  // A process's memory stands until it is read again, or until the process is seen to have ended.
+  for (const rpc::MetricSeries& series : reader.series(kProcessMemory)) {
+    if (!reader.is_current(series)) continue;
+    if (Process* const process = process_of(series)) process->memory = value_of(series);
+  }
   constexpr double kPercent = 100;
   for (const rpc::MetricSeries& series : reader.series(kProcessCpu)) {
-    Process* const process = process_of(series);
-    if (const Figure share = value_of(series); process != nullptr && share) {
+    const auto pid = parse_number<std::int64_t>(label_of(series, "pid"));
+    const auto process = std::ranges::find(processes, pid.value_or(-1), &Process::pid);
+    if (const Figure share = value_of(series); process != processes.end() && share) {
       process->cpu = *share * kPercent;
     }
   }
-  for (const rpc::MetricSeries& series : reader.series(kProcessMemory)) {
-    if (Process* const process = process_of(series)) process->memory = value_of(series);
-  }
   return processes;
+}
+
+// A rate is of the time up to the last reading.
+Figure age_of_processes(const Reader& reader) {
+  Figure least;
+  for (const rpc::MetricSeries& series : reader.series(kProcessCpu)) {
+    const Figure age = reader.age_s(series);
+    if (age) least = std::min(least.value_or(*age), *age);
+  }
+  return least;
 }
 
 }  // namespace
@@ -285,6 +318,7 @@ Snapshot read_snapshot(const rpc::QueryMetricsReply& reply, std::optional<std::i
   snapshot.links = ports_of(reader);
   for (Link& link : interfaces_of(reader)) snapshot.links.push_back(std::move(link));
   snapshot.processes = processes_of(reader);
+  snapshot.processes_age_s = age_of_processes(reader);
   snapshot.daemon_cpu = reader.one(kDaemonCpu);
   snapshot.daemon_memory = reader.one(kDaemonMemory);
   return snapshot;

@@ -56,6 +56,7 @@ struct Snapshot {
   std::vector<Disk> disks;
   std::vector<Link> links;
   std::vector<Process> processes;
+  Figure processes_age_s;  // since their figures were read
   Figure daemon_cpu, daemon_memory;
 };
 

@@ -30,6 +30,7 @@ template <class V>
 void visit_fields(V& visit, Like<MetricSeries> auto& s) {
   visit("labels", s.labels);
   visit("values", s.values);
+  visit("newest_ms", s.newest_ms);
 }
 
 template <class V>
@@ -47,6 +48,7 @@ void visit_fields(V& visit, Like<QueryMetricsReply> auto& s) {
   visit("begin_ms", s.begin_ms);
   visit("step_ms", s.step_ms);
   visit("results", s.results);
+  visit("users", s.users);
 }
 
 template <class V>

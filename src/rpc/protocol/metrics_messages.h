@@ -32,7 +32,8 @@ struct QueryMetricsRequest {
 };
 struct MetricSeries {
   MetricLabels labels;
-  std::vector<std::optional<double>> values;  // one for each step; null: absent
+  std::vector<std::optional<double>> values;   // one for each step; null: absent
+  std::optional<std::int64_t> newest_ms = {};  // with newest_only: of the value's step
 };
 struct MetricResult {
   std::string selector;  // as it was asked
@@ -43,9 +44,11 @@ struct MetricResult {
 };
 struct QueryMetricsReply {
   std::string host;
-  std::int64_t begin_ms = 0;  // of the first step
+  std::int64_t begin_ms = 0;  // of the first step; with newest_only, of the newest value
   std::int64_t step_ms = 0;
   std::vector<MetricResult> results;  // in the order of the expressions
+  // Of process.*: the names of users by the uids among the labels, as far as the host knows them.
+  std::optional<MetricLabels> users = {};
 };
 
 // --- listMetrics ---

@@ -331,8 +331,11 @@ TEST(Codec, MetricsHaveLabelsAsObjectsAndAbsentValuesAsNull) {
                            .help = "",
                            .series = {{.labels = {{{"a", "1"}, {"b", "x\ny"}}},
                                        .values = {1.5, std::nullopt, 1e300}}}});
+  EXPECT_EQ(encode(reply).find("newest_ms"), std::string::npos) << "only where it was asked for";
+  reply.results[0].series[0].newest_ms = 1005;
   const std::string text = encode(reply);
-  const std::string shown = R"("labels":{"a":"1","b":"x\ny"},"values":[1.5,null,1e+300])";
+  const std::string shown =
+      R"("labels":{"a":"1","b":"x\ny"},"values":[1.5,null,1e+300],"newest_ms":1005)";
   EXPECT_NE(text.find(shown), std::string::npos) << text;
   const auto back = decode_query_metrics_reply(text);
   ASSERT_TRUE(back) << back.error().message;

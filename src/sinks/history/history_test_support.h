@@ -49,6 +49,7 @@ inline constexpr std::array kTestMetrics = {
     MetricDescriptor{.id = "memory.available", .unit = Unit::bytes, .help = "Free", .source = "t"},
     MetricDescriptor{
         .id = "slow.count", .kind = MetricKind::counter, .help = "Read every 10 s", .source = "t"},
+    MetricDescriptor{.id = "host.boot_time", .help = "Boot", .source = "t", .newest_only = true},
     MetricDescriptor{.id = "slow.level", .help = "Read every 10 s", .source = "t"},
 };
 inline constexpr std::array kTestSections = {
@@ -76,7 +77,8 @@ class TemporaryPlace {
 };
 
 // After n seconds: 3 of 10 CPU seconds a second are user, 2 are iowait, 5 idle; eth0 receives 1000
-// bytes a second, eth1 twice that; MemFree is 100 + n.
+// bytes a second, eth1 twice that; MemFree is 100 + n. It was
+// started 50 seconds before.
 class TestHost {
  public:
   const Frame& tick() {
@@ -98,6 +100,7 @@ class TestHost {
     put("memory.field", "MemFree", 100 + n);
     put("memory.limit", "", 1000);
     put("memory.available", "", 250);
+    put("host.boot_time", "", kTestStart - 50);
     writer_.end_source({});
     if (seconds_ % 10 == 0) {
       writer_.begin_source(1, MonotonicTime(now));

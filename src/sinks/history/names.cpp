@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/number.h"
 #include "base/text.h"
+#include "metrics/interval_derived.h"
 #include "metrics/naming.h"
 
 namespace dynolog::history {
@@ -161,9 +163,16 @@ const MetricDescriptor* find_metric(Catalogue catalogue, std::string_view id) {
   return nullptr;
 }
 
-const DerivedMetric* find_derived(std::string_view name) {
+std::optional<NamedDerived> find_derived(std::string_view name) {
   const auto found = std::ranges::find(kDerivedMetrics, name, &DerivedMetric::name);
-  return found == kDerivedMetrics.end() ? nullptr : &*found;
+  if (found != kDerivedMetrics.end()) return NamedDerived{&*found, ""};
+  for (const DerivedMetric& derived : kIntervalDerived) {
+    if (derived.name == name) return NamedDerived{&derived, ""};
+    if (derived.by.empty() || !name.starts_with(derived.name)) continue;
+    const std::string_view label = name.substr(derived.name.size());
+    if (parse_number<std::uint32_t>(label)) return NamedDerived{&derived, label};
+  }
+  return std::nullopt;
 }
 
 Nature nature_of(const MetricDescriptor* descriptor) {
@@ -189,6 +198,11 @@ std::string unknown_metric(std::string_view name, Catalogue catalogue) {
     }
   }
   for (const DerivedMetric& derived : kDerivedMetrics) names.emplace_back(derived.name);
+  for (const DerivedMetric& derived : kIntervalDerived) names.emplace_back(derived.name);
+  // What is measured of GPUs is not what is measured of CPUs, near as the names are.
+  if (name.starts_with("gpu.")) {
+    std::erase_if(names, [](const std::string& known) { return !known.starts_with("gpu."); });
+  }
   const std::string shown = clean_text(name, 100);
   const std::string near = nearest(std::string(name.substr(0, 100)), names);
   return near.empty()

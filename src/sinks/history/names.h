@@ -26,7 +26,13 @@ struct NamedSeries {
 };
 
 [[nodiscard]] const MetricDescriptor* find_metric(Catalogue catalogue, std::string_view id);
-[[nodiscard]] const DerivedMetric* find_derived(std::string_view name);
+
+struct NamedDerived {
+  const DerivedMetric* metric = nullptr;
+  std::string_view label;  // of the name: the value of the label `by` that is meant; "": all
+};
+// Those of JSON lines too: cpu_u, cpu_u_node0.
+[[nodiscard]] std::optional<NamedDerived> find_derived(std::string_view name);
 [[nodiscard]] Nature nature_of(const MetricDescriptor* descriptor);
 
 // Series of one metric, or of several that share a name in some scheme, in the order of labels.

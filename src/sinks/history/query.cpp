@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -188,7 +189,13 @@ Result<std::vector<NamedSeries>> series_of(const DerivedMetric& derived, const Q
   return all;
 }
 
-Evaluated combine(const DerivedMetric& derived, const Evaluated& from, std::size_t steps) {
+// The middle of a step's readings, of which there is one at each whole second.
+double seconds_of(const Grid& grid, std::size_t step) {
+  const std::int64_t begin = grid.begin_ms + grid.step_ms * static_cast<std::int64_t>(step);
+  return static_cast<double>(2 * begin + std::max<std::int64_t>(grid.step_ms - 1000, 0)) / 2000;
+}
+
+Evaluated combine(const DerivedMetric& derived, const Evaluated& from, const Grid& grid) {
   const std::string by(derived.by);
   std::vector<std::string> groups;
   for (const NamedSeries& series : from.series) {
@@ -200,8 +207,9 @@ Evaluated combine(const DerivedMetric& derived, const Evaluated& from, std::size
     const Members above = members_of(derived.above, from, by, group);
     const Members below = members_of(derived.below, from, derived.below_is_whole ? "" : by, group);
     std::vector<double> values;
-    for (std::size_t step = 0; step < steps; ++step) {
+    for (std::size_t step = 0; step < grid.steps; ++step) {
       double value = sum_at(derived.above, above, from, step);
+      if (derived.is_age) value = seconds_of(grid, step) - value;
       if (derived.below.size() > 0) {
         const double whole = sum_at(derived.below, below, from, step);
         value = whole > 0 ? value / whole : kAbsent;
@@ -263,7 +271,7 @@ Result<Evaluated> evaluate_derived(const DerivedMetric& derived, Fold fold, cons
   if (!more) return more;
   std::ranges::move(more->series, std::back_inserter(all->series));
   std::ranges::move(more->values, std::back_inserter(all->values));
-  Evaluated result = combine(derived, *all, fine.steps);
+  Evaluated result = combine(derived, *all, fine);
   if (each > 1) {
     for (std::vector<double>& values : result.values) values = folded(values, each, fold);
   }
@@ -388,10 +396,15 @@ Result<Outcome> derived_outcome(const Expression& expression, const DerivedMetri
 }
 
 Result<Outcome> outcome(const Expression& expression, const Grid& grid, const QueryWorld& world) {
-  const auto selector = parse_selector(expression.selector);
+  auto selector = parse_selector(expression.selector);
   if (!selector) return std::unexpected(selector.error());
-  if (const DerivedMetric* derived = find_derived(selector->name)) {
-    return derived_outcome(expression, *derived, *selector, grid, world);
+  if (const auto derived = find_derived(selector->name)) {
+    if (!derived->label.empty()) {
+      selector->conditions.push_back({.key = std::string(derived->metric->by),
+                                      .value = std::string(derived->label),
+                                      .pattern = {}});
+    }
+    return derived_outcome(expression, *derived->metric, *selector, grid, world);
   }
   auto series = select(*selector, world.catalogue, world.index);
   if (!series) return std::unexpected(std::move(series.error()));
@@ -420,14 +433,26 @@ Result<Outcome> outcome(const Expression& expression, const Grid& grid, const Qu
                  .series = join_series(expression, std::move(*evaluated), grid.steps)};
 }
 
-void keep_newest(Outcome& outcome) {
+void keep_newest(Outcome& outcome, const Grid& grid) {
   for (ResultSeries& series : outcome.series) {
     double newest = kAbsent;
-    for (const double value : series.values) {
-      if (!std::isnan(value)) newest = value;
+    for (std::size_t step = series.values.size(); step-- > 0 && std::isnan(newest);) {
+      newest = series.values[step];
+      if (!std::isnan(newest)) {
+        series.newest_ms = grid.begin_ms + grid.step_ms * static_cast<std::int64_t>(step);
+      }
     }
     series.values = {newest};
   }
+}
+
+// The one step that is left of the answer is that of its newest value; without any, the last one.
+std::int64_t newest_step(const Answer& answer, const Grid& grid) {
+  std::optional<std::int64_t> newest;
+  for (const Outcome& outcome : answer.results) {
+    for (const ResultSeries& series : outcome.series) newest = std::max(newest, series.newest_ms);
+  }
+  return newest.value_or(grid.end_ms() - grid.step_ms);
 }
 
 }  // namespace
@@ -446,6 +471,9 @@ Result<Grid> grid_of(const Question& question, const QueryWorld& world) {
   if (question.begin_ms) begin = *question.begin_ms;
   if (question.last_ms) begin = end - std::min(*question.last_ms, kLongest);
   if (question.newest_only) begin = end - kNewestWithin;
+  if (begin <= end && begin > world.now_ms) {
+    return fail(ErrorKind::invalid, "the time asked for is in the future");
+  }
   if (end < 0 || begin > end || end - begin > kLongest || end > world.now_ms + kLongest) {
     return fail(ErrorKind::invalid,
                 "the time asked for should begin before it ends, and be at most "
@@ -487,7 +515,7 @@ Result<Answer> answer(const Question& question, const QueryWorld& world) {
       continue;
     }
     if (!result) return std::unexpected(std::move(result.error()));
-    if (question.newest_only) keep_newest(*result);
+    if (question.newest_only) keep_newest(*result, *grid);
     for (const ResultSeries& series : result->series) points += series.values.size();
     if (points > world.limits.points) {
       return fail(ErrorKind::exhausted,
@@ -497,6 +525,7 @@ Result<Answer> answer(const Question& question, const QueryWorld& world) {
     }
     answer.results.push_back(std::move(*result));
   }
+  if (question.newest_only) answer.begin_ms = newest_step(answer, *grid);
   return answer;
 }
 

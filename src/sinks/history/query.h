@@ -45,6 +45,9 @@ struct Question {
 struct ResultSeries {
   Labels labels;
   std::vector<double> values;  // one for each step, NaN where absent
+  // Of newest_only: the step that the value is of; none when there was none. One of a closed
+  // series, or the rate of a slower source, is older than others.
+  std::optional<std::int64_t> newest_ms{};
 };
 struct Outcome {
   std::string selector;
@@ -54,7 +57,7 @@ struct Outcome {
   std::vector<ResultSeries> series;
 };
 struct Answer {
-  std::int64_t begin_ms = 0;
+  std::int64_t begin_ms = 0;  // of newest_only: the newest of all
   std::int64_t step_ms = 0;
   std::vector<Outcome> results;
   std::vector<std::string> notes;  // sentences

@@ -100,6 +100,18 @@ TEST_F(QueryTest, NobodyWaitsForAnAnswerAtTheEnd) {
   EXPECT_EQ(result.error().kind, ErrorKind::unavailable);
 }
 
+// 30 % user, 20 % iowait, 50 % idle.
+TEST_F(QueryTest, NamesOfJsonLinesAreTakenForSharesToo) {
+  history_.run(host_, 100);
+  const auto one = [this](const char* name) { return history_.values({.selector = name}, 10, 10); };
+  EXPECT_THAT(one("cpu_u"), ElementsAre(testing::DoubleNear(30, 1e-9)));
+  EXPECT_THAT(one("cpu_util"), ElementsAre(testing::DoubleNear(50, 1e-9)));
+  EXPECT_THAT(one("cpu_w_ms"), ElementsAre(testing::DoubleNear(2000, 1e-6)));
+  EXPECT_THAT(history_.values({.selector = "uptime"}, 2, 1), ElementsAre(148, 149));
+  EXPECT_THAT(one("uptime"), ElementsAre(50 + 94.5)) << "the mean of 90 to 99";
+  EXPECT_THAT(history_.problem({.selector = "cpu_ux"}), HasSubstr("did you mean cpu_u"));
+}
+
 TEST_F(QueryTest, NoShareIsMoreThanTheWhole) {
   host_.keep_all_cpus_busy();
   history_.run(host_, 100);
@@ -187,6 +199,33 @@ TEST_F(QueryTest, TheNewestValueAlone) {
   EXPECT_THAT(result->results[0].series[0].values, ElementsAre(testing::DoubleNear(30, 1e-9)));
   EXPECT_THAT(result->results[1].series[0].values, ElementsAre(7));
   EXPECT_THAT(result->results[2].series[0].values, ElementsAre(1000));
+  EXPECT_EQ(result->begin_ms, host_.now_ms() - 1000) << "the time of the newest";
+  EXPECT_EQ(result->results[2].series[0].newest_ms, result->begin_ms);
+  EXPECT_LT(result->results[1].series[0].newest_ms, result->begin_ms) << "read each 10 s";
+}
+
+TEST_F(QueryTest, TheNewestValueOfAClosedSeriesIsOfThen) {
+  history_.run(host_, 45);
+  const std::int64_t then = host_.now_ms();
+  host_.remove_eth1();
+  history_.run(host_, 20);
+  const auto result =
+      history_.ask({.expressions = {{.selector = "net.bytes"}}, .newest_only = true});
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->results[0].series.size(), 2U);
+  EXPECT_GT(result->results[0].series[0].newest_ms, then);
+  EXPECT_EQ(result->begin_ms, result->results[0].series[0].newest_ms);
+  EXPECT_LE(result->results[0].series[1].newest_ms, then);
+}
+
+TEST_F(QueryTest, WithoutAnyValueTheOneStepIsTheLast) {
+  history_.run(host_, 10);
+  Question question{
+      .expressions = {{.selector = "no.such.metric"}}, .newest_only = true, .absent_ok = true};
+  question.end_ms = host_.now_ms() + 500;
+  const auto result = history_.ask(question);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->begin_ms, host_.now_ms());
 }
 
 TEST_F(QueryTest, WhatIsNotThereIsAnErrorOrEmpty) {
@@ -249,6 +288,13 @@ TEST_F(QueryTest, LimitsSayWhatToAskInstead) {
           .error()
           .message,
       HasSubstr("before it ends"));
+  Question future{.expressions = {{.selector = kEth0}}, .newest_only = true};
+  future.end_ms = host_.now_ms() + 3'600'000;
+  EXPECT_THAT(history_.ask(future).error().message, HasSubstr("in the future"));
+  EXPECT_THAT(history_.problem({.selector = "rate(net.bytes[5m])"}),
+              HasSubstr("functions are not taken"));
+  EXPECT_THAT(history_.problem({.selector = "gpu.utilization"}),
+              testing::Not(HasSubstr("did you mean")));
   Question many;
   many.expressions.assign(65, {.selector = kEth0});
   EXPECT_EQ(history_.ask(many).error().kind, ErrorKind::exhausted);

@@ -25,6 +25,11 @@ class Parser {
     skip_space();
     const std::size_t end = std::min(rest_.find_first_of("{} \t\"=,"), rest_.size());
     if (end == 0) return wrong("a metric's name is expected first");
+    if (rest_.substr(0, end).contains('(')) {
+      return wrong(
+          "functions are not taken: a counter is shown as its rate per second anyway, and options "
+          "put series together");
+    }
     selector.name = rest_.substr(0, end);
     rest_.remove_prefix(end);
     skip_space();
