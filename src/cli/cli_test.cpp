@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "cli/daemon_owner.h"
 #include "cli/endpoint.h"
 #include "cli/exit_code.h"
 #include "cli/render.h"
@@ -18,6 +19,7 @@
 namespace dynolog {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -406,6 +408,15 @@ TEST(Rendering, SummaryShowsWhereTheTimeWent) {
       "2 of 2 traces delivered and checked\n");
   EXPECT_NE(render_summary({.updates = {one}}, 0).find("most time of their own, in rank 0, pid 1:"),
             std::string::npos);
+}
+
+TEST(DaemonOwner, OnlyRootAtAUsersDaemonIsTold) {
+  EXPECT_THAT(whom_it_serves(0, 20001, "/tmp/dynolog-20001/dynolog.sock"),
+              AllOf(HasSubstr("/tmp/dynolog-20001/dynolog.sock is the own one of uid 20001"),
+                    HasSubstr("not root"), HasSubstr("sudo -u '#20001' dyno")));
+  EXPECT_EQ(whom_it_serves(0, 0, "/x"), "");
+  EXPECT_EQ(whom_it_serves(20001, 20001, "/x"), "");
+  EXPECT_EQ(whom_it_serves(20001, 0, "/x"), "");
 }
 
 TEST(Rendering, SummaryWarnsOfAndCountsEmptyTraces) {
