@@ -4,18 +4,22 @@
 
 #include <sstream>
 
+#include "cli/daemon_owner.h"
 #include "cli/endpoint.h"
 #include "cli/exit_code.h"
 #include "cli/render.h"
+#include "cli/render_json.h"
 #include "cli/render_summary.h"
 #include "cli/render_trace.h"
 #include "cli/shell_text.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
+#include "traces/nothing_ran.h"
 
 namespace dynolog {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -404,6 +408,48 @@ TEST(Rendering, SummaryShowsWhereTheTimeWent) {
       "2 of 2 traces delivered and checked\n");
   EXPECT_NE(render_summary({.updates = {one}}, 0).find("most time of their own, in rank 0, pid 1:"),
             std::string::npos);
+}
+
+TEST(DaemonOwner, OnlyRootAtAUsersDaemonIsTold) {
+  EXPECT_THAT(whom_it_serves(0, 20001, "/tmp/dynolog-20001/dynolog.sock"),
+              AllOf(HasSubstr("/tmp/dynolog-20001/dynolog.sock is the own one of uid 20001"),
+                    HasSubstr("not root"), HasSubstr("sudo -u '#20001' dyno")));
+  EXPECT_EQ(whom_it_serves(0, 0, "/x"), "");
+  EXPECT_EQ(whom_it_serves(20001, 20001, "/x"), "");
+  EXPECT_EQ(whom_it_serves(20001, 0, "/x"), "");
+}
+
+TEST(Rendering, SummaryWarnsOfAndCountsEmptyTraces) {
+  rpc::TraceUpdate full = delivered(true, true, true);
+  full.summary = a_summary(10, 2000);
+  full.summary->categories = {{"cpu_op", 6}, {"metadata", 4}};
+  rpc::TraceUpdate empty = full;
+  empty.pid = 2;
+  empty.summary->categories = {{"metadata", 3}, {"none", 1}};
+  const std::string one = render_summary({.updates = {full, empty}}, 0);
+  EXPECT_NE(one.find("pid 2: warning: nothing ran in the window: "), std::string::npos) << one;
+  EXPECT_EQ(one.find("pid 1: warning"), std::string::npos) << one;
+  EXPECT_TRUE(one.ends_with("\n2 of 2 traces delivered and checked; 1 of them is empty\n")) << one;
+  rpc::TraceUpdate told = empty;  // once is enough
+  told.pid = 3;
+  told.notes.emplace_back(kNothingRan);
+  const std::string two = render_summary({.updates = {empty, told}}, 0);
+  EXPECT_NE(two.find("\npid 2; pid 3: warning: nothing ran"), std::string::npos) << two;
+  EXPECT_EQ(two.find("note:"), std::string::npos) << two;
+  EXPECT_TRUE(two.ends_with("checked; 2 of them are empty\n")) << two;
+  EXPECT_EQ(exit_code({.updates = {empty}}), ExitCode::ok);
+}
+
+TEST(Rendering, JsonMarksEmptyTraces) {
+  rpc::TraceUpdate empty = delivered(true, true, true);
+  empty.summary = a_summary(4, 910);
+  const auto says = [&] {
+    return trace_json({}, {.updates = {empty}}, ExitCode::ok).find("\"empty\": true") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(says());
+  empty.summary->categories = {{"metadata", 4}};
+  EXPECT_TRUE(says());
 }
 
 TEST(Rendering, SummarySaysWhoseEyesSawAFile) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/client.h"
+#include "cli/daemon_owner.h"
 #include "cli/hint.h"
 #include "cli/local_check.h"
 #include "cli/progress.h"
@@ -34,6 +35,7 @@ CallResult<rpc::ListTracesReply> ask_list(Client& client) {
   if (!reply && client.may_be_existing_daemon(reply.error())) {
     reply.error().error.message += "; an existing dynolog daemon knows of no sessions";
   }
+  say_whom_it_serves(client);
   return reply;
 }
 

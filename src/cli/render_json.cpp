@@ -8,6 +8,7 @@
 
 #include "cli/render_summary.h"
 #include "rpc/protocol/codec.h"
+#include "traces/nothing_ran.h"
 
 namespace dynolog {
 namespace {
@@ -69,9 +70,11 @@ ordered_json processes_of(const TraceOutcome& outcome) {
   auto frame = ordered_json::parse(rpc::encode(
       rpc::FollowFrame{.session = "", .updates = outcome.updates, .done = true}))["updates"];
   for (std::size_t i = 0; i < frame.size(); ++i) {
-    const Fetched* fetched = fetched_of(outcome, outcome.updates[i].pid);
+    const rpc::TraceUpdate& update = outcome.updates[i];
+    const Fetched* fetched = fetched_of(outcome, update.pid);
     if (fetched != nullptr) frame[i]["fetch"] = json_of(*fetched);
-    if (outcome.out_of_sight.contains(outcome.updates[i].pid)) frame[i]["out_of_sight"] = true;
+    if (outcome.out_of_sight.contains(update.pid)) frame[i]["out_of_sight"] = true;
+    if (update.summary && nothing_ran(*update.summary)) frame[i]["empty"] = true;
   }
   return frame;
 }

@@ -11,6 +11,7 @@
 #include "cli/render.h"
 #include "cli/render_trace.h"
 #include "cli/table.h"
+#include "traces/nothing_ran.h"
 
 namespace dynolog {
 namespace {
@@ -158,13 +159,16 @@ std::string result_text(const TraceOutcome& outcome, const rpc::TraceUpdate& upd
 
 void add_findings(const TraceOutcome& outcome, const rpc::TraceUpdate& update, Grouped& sentences) {
   const std::string who = process_text(update.pid, update.rank);
-  for (const std::string& note : update.notes) sentences.add("note: " + note, who);
+  for (const std::string& note : update.notes) {
+    sentences.add((note == kNothingRan ? "warning: " : "note: ") + note, who);
+  }
   if (const Fetched* fetched = fetched_of(outcome, update.pid)) {
     for (const std::string& note : fetched->notes) sentences.add("note: " + note, who);
   }
   if (!update.summary) return;
   // In the daemon's words, since it says the same in its notes where it looked itself.
   const TraceSummary& summary = *update.summary;
+  if (nothing_ran(summary)) sentences.add(fmt::format("warning: {}", kNothingRan), who);
   if (!summary.truncation.empty()) sentences.add("note: " + summary.truncation, who);
   for (const std::string& each : summary.warnings) {
     sentences.add("note: the client warns: " + each, who);
@@ -237,8 +241,10 @@ Hottest hottest(const TraceOutcome& outcome) {
 std::string render_summary(const TraceOutcome& outcome, int columns) {
   Grouped sentences;
   std::size_t good = 0;
+  std::size_t empty = 0;
   for (const rpc::TraceUpdate& update : outcome.updates) {
     good += is_good(update) || (!outcome.check_wanted && is_unchecked(update)) ? 1U : 0U;
+    empty += is_good(update) && update.summary && nothing_ran(*update.summary) ? 1U : 0U;
     if (const std::string result = result_text(outcome, update); !result.empty()) {
       sentences.add(result, process_text(update.pid, update.rank));
     }
@@ -257,6 +263,7 @@ std::string render_summary(const TraceOutcome& outcome, int columns) {
   }
   std::string last = fmt::format("{} of {} traces delivered{}", good, asked,
                                  outcome.check_wanted ? " and checked" : "");
+  if (empty > 0) last += fmt::format("; {} of them {} empty", empty, empty == 1 ? "is" : "are");
   if (!outcome.unmatched.empty()) {
     last += fmt::format("; {} of those named not found", outcome.unmatched.size());
   }

@@ -10,6 +10,7 @@
 
 #include "base/path_template.h"
 #include "base/time_text.h"
+#include "cli/daemon_owner.h"
 #include "cli/diagnosis.h"
 #include "cli/hint.h"
 #include "cli/local_check.h"
@@ -55,6 +56,7 @@ class TraceRun {
     places_->ask_for(request->trace);
     auto plan = client_.ask<rpc::PrepareReply>(rpc::encode(*request), rpc::decode_prepare_reply);
     if (!plan) return not_prepared(plan.error(), *request);
+    if (plan->planned.empty() || !plan->unmatched.empty()) say_whom_it_serves(client_);
     plan_ = std::move(*plan);
     sort_by_rank(plan_.planned);
     outcome_.host = plan_.host;

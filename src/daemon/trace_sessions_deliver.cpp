@@ -138,11 +138,18 @@ void TraceSessions::discard_rest(Live& live, const ProcessTrace& trace) {
   worker->discard(pid,
                   awaited<Result<bool>>(
                       live, pid, [this](Live& mine, const ProcessTrace& its, Result<bool> removed) {
-                        if (!removed || !*removed) return;
-                        world_.log.info("trace {} of process {}: {}.tmp, which it left, is removed",
-                                        mine.session.id.value, its.key().pid.value,
-                                        its.request().place.file);
-                        mine.note(its.key().pid, "the unfinished file that it left is removed");
+                        const std::string file = its.request().place.file + ".tmp";
+                        if (!removed) {
+                          // Without a directory nothing was seen there.
+                          if (removed.error().kind == ErrorKind::not_found) return;
+                          mine.note(its.key().pid, fmt::format("{} may be left unfinished: {}",
+                                                               file, removed.error().message));
+                        } else {
+                          if (!*removed) return;
+                          world_.log.info("trace {} of process {}: {}, which it left, is removed",
+                                          mine.session.id.value, its.key().pid.value, file);
+                          mine.note(its.key().pid, "the unfinished file that it left is removed");
+                        }
                         tell(mine, its);
                         write_journal_soon(mine);
                       }));

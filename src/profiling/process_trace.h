@@ -205,6 +205,7 @@ class ProcessTrace {
   [[nodiscard]] std::string pre_empted_sentence() const;
   [[nodiscard]] std::string lost_sentence() const;
   [[nodiscard]] std::string unfinished_text() const;
+  [[nodiscard]] std::string left_for_good_text() const;
   [[nodiscard]] bool busy_is_ours(MonotonicTime now) const;
   [[nodiscard]] MonotonicTime accepted_by() const;
   [[nodiscard]] std::string time_text(MonotonicTime time) const;

@@ -185,6 +185,12 @@ std::string ProcessTrace::unfinished_text() const {
   return "; it left " + request_.place.file + ".tmp unfinished";
 }
 
+// At an end after which the process writes no more. What lies under a name of ours is taken away
+// then: to name it would send people after a file that is gone.
+std::string ProcessTrace::left_for_good_text() const {
+  return request_.place.in_place ? unfinished_text() : "";
+}
+
 // A client opens its file before it looks whether it can start, and is busy only when it does.
 std::string ProcessTrace::not_begun_sentence() const {
   if (start_named_ && *evidence_at_ > *start_ - request_.warmup) {
@@ -204,12 +210,12 @@ std::string ProcessTrace::pre_empted_sentence() const {
   if (start_ && idle_since_ && *idle_since_ < *start_) {
     return "cancelled in its warm-up: the job's own torch.profiler began, or the GPU's records "
            "overflowed their buffer (--buffer-mb); ask again when its profiler has ended" +
-           unfinished_text();
+           left_for_good_text();
   }
   return "cancelled: the job's own torch.profiler came in between, or the file could not be "
          "written "
          "to its end (no room, over quota); see to that and ask again" +
-         unfinished_text();
+         left_for_good_text();
 }
 
 std::string ProcessTrace::no_file_sentence() const {
@@ -243,7 +249,7 @@ std::string ProcessTrace::lost_sentence() const {
   if (state_ == TraceState::warming_up) doing = "warming up";
   if (state_ == TraceState::writing) doing = "writing the file";
   return fmt::format("the process ended while {}; ask earlier in its life{}", doing,
-                     unfinished_text());
+                     left_for_good_text());
 }
 
 std::string ProcessTrace::verdict_sentence(const Due& due) const {

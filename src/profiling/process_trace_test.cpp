@@ -12,6 +12,7 @@ namespace {
 
 using std::chrono::seconds;
 using testing::HasSubstr;
+using testing::Not;
 
 const WallTime kWall{seconds(1700000000)};
 
@@ -375,7 +376,7 @@ TEST_F(TraceTest, PreEmptedInTheWarmUp) {
   EXPECT_FALSE(trace_.on_poll(at(12), false));
   EXPECT_TRUE(trace_.on_poll(at(14), true));
   expect_end(TraceState::cancelled, "in its warm-up: the job's own torch.profiler began");
-  EXPECT_THAT(trace_.sentence(), HasSubstr("it left /tmp/t_42.json.tmp unfinished"));
+  EXPECT_THAT(trace_.sentence(), Not(HasSubstr(".tmp"))) << "it is taken away";
 }
 
 // What a client with too little lead does: it makes the file, and stays idle.
@@ -542,6 +543,18 @@ TEST_F(TraceTest, TheProcessEnds) {
   trace_.on_temporary_file(at(11));
   EXPECT_FALSE(trace_.on_process_end(at(12)));
   EXPECT_EQ(trace_.next_due(), at(17));
+  EXPECT_TRUE(trace_.on_time(at(17)));
+  expect_end(TraceState::lost, "ended while warming up");
+  EXPECT_THAT(trace_.sentence(), Not(HasSubstr(".tmp"))) << "it is taken away";
+}
+
+TEST_F(TraceTest, AnUnfinishedFileThatStaysIsNamed) {
+  TraceRequest request = duration_request();
+  request.place.in_place = true;  // a name of the user's own: nobody takes it away
+  use(request);
+  fetched(10, 11.2);
+  trace_.on_temporary_file(at(11));
+  EXPECT_FALSE(trace_.on_process_end(at(12)));
   EXPECT_TRUE(trace_.on_time(at(17)));
   expect_end(TraceState::lost, "ended while warming up");
   EXPECT_THAT(trace_.sentence(), HasSubstr("it left /tmp/t_42.json.tmp unfinished"));

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "profiling/config_lines.h"
+#include "traces/nothing_ran.h"
 
 namespace dynolog {
 namespace {
@@ -31,13 +32,6 @@ std::string span_text(Nanoseconds span) {
 std::optional<Nanoseconds> window_of(const TraceSummary& summary) {
   if (!summary.window_start_ns || !summary.window_end_ns) return std::nullopt;
   return Nanoseconds(*summary.window_end_ns - *summary.window_start_ns);
-}
-
-// Kineto's own marks are there always.
-bool is_empty(const TraceSummary& summary) {
-  return std::ranges::all_of(summary.categories, [](const CategoryCount& count) {
-    return count.category == "Trace" || count.events == 0;
-  });
 }
 
 // Whether the request had this kind of events recorded: it is one of all that are by default.
@@ -90,10 +84,9 @@ std::vector<std::string> trace_notes(const TraceRequest& request, const FileChec
   std::vector<std::string> notes;
   if (!check.checked || request.memory_snapshot) return notes;
   const TraceSummary& summary = check.summary;
-  const bool empty = is_empty(summary);
+  const bool empty = summary.categories.empty() || nothing_ran(summary);
   if (empty) {
-    notes.emplace_back(
-        "nothing was recorded: the process ran no operators in the window, and no kernels");
+    notes.emplace_back(kNothingRan);
   } else if (request.iterations > 0) {
     note_steps(request, summary, notes);
   } else {

@@ -95,16 +95,18 @@ TEST(TraceNotes, NoKernels) {
 
 TEST(TraceNotes, AnEmptyTraceHasOnlyKinetosMarks) {
   FileCheck check = got(0);
-  check.summary.categories = {{.category = "Trace", .events = 1}};
+  check.summary.categories = {{.category = "metadata", .events = 3},
+                              {.category = "none", .events = 1},
+                              {.category = "Trace", .events = 1}};
   check.summary.kernels = 0;
   check.summary.warnings = {"CPU trace is empty!"};
   for (const std::int64_t iterations : {0, 30}) {
-    EXPECT_THAT(
-        trace_notes(asked(iterations), check, true),
-        ElementsAre(StartsWith("nothing was recorded"), "the client warns: CPU trace is empty!"));
+    EXPECT_THAT(trace_notes(asked(iterations), check, true),
+                ElementsAre(StartsWith("nothing ran in the window"),
+                            "the client warns: CPU trace is empty!"));
   }
   check.summary.categories.clear();
-  EXPECT_THAT(trace_notes(asked(), check, true), Contains(StartsWith("nothing was recorded")));
+  EXPECT_THAT(trace_notes(asked(), check, true), Contains(StartsWith("nothing ran in the window")));
 }
 
 TEST(TraceNotes, WhatTheCheckFound) {

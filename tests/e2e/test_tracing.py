@@ -36,7 +36,7 @@ def test_one_process_goes_through_its_states_to_a_checked_file(main, scratch):
     assert update["checked"] and update["whole"] and update["ours"], update
     assert update["file"] == kineto_name(log_file, job.pid)
     trace = traces.assert_good(update["file"], update)
-    assert update["summary"]["events"] > 100
+    assert update["summary"]["events"] > 100 and "empty" not in update
     assert update["summary"]["bytes"] == os.path.getsize(update["file"])
     assert any(e.get("cat") == "cpu_op" for e in trace["traceEvents"])
     assert places.listed(scratch) == [os.path.basename(update["file"])], "nothing else is left"

@@ -323,3 +323,18 @@ def test_user_mode_daemon(unstarted_daemon, job):
         daemon.stop()
     finally:
         places.remove(runtime)
+
+
+def test_root_is_told_whom_a_users_daemon_serves(daemon, job, shared_directory):
+    served = daemon("--noenable_ipc_monitor", "--no_tcp", f"--kineto_socket_dir={shared_directory}",
+                    uid=ALICE)
+    trained = job(uid=ALICE, socket_dir=shared_directory).wait_ready()
+    until("the job", lambda: [r["pid"] for r in served.processes(uid=ALICE)] == [trained.pid])
+    note = f"the own one of uid {ALICE} and serves that user alone, not root"
+    for arguments, code in ((("ps",), 0), (("gputrace", "--all"), 3), (("traces", "list"), 0),
+                            (("doctor", "--pid", trained.pid), 3)):
+        answer = served.dyno(*arguments, cwd=trained.directory)
+        assert answer.code == code and note in answer.err, answer
+        assert str(trained.pid) not in answer.out, answer
+    assert note not in served.dyno("status").err
+    assert note not in served.dyno("ps", uid=ALICE).err

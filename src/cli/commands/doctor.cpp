@@ -8,6 +8,7 @@
 #include "base/system_root.h"
 #include "cli/client.h"
 #include "cli/commands/commands.h"
+#include "cli/daemon_owner.h"
 #include "cli/doctor_report.h"
 #include "cli/installation_check.h"
 #include "cli/render_json.h"
@@ -51,6 +52,7 @@ class DoctorCommand final : public Command {
     if (!job_.empty()) request.job = job_;
     Client client(world, global);
     auto reply = client.ask<rpc::DiagnoseReply>(rpc::encode(request), rpc::decode_diagnose_reply);
+    say_whom_it_serves(client);
     if (reply) return show(world, global, std::move(*reply));
     CallFailure& failure = reply.error();
     if (failure.kind == CallFailureKind::no_daemon && !global.hostname) {

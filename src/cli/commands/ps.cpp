@@ -5,6 +5,7 @@
 
 #include "cli/client.h"
 #include "cli/commands/commands.h"
+#include "cli/daemon_owner.h"
 #include "cli/rank_order.h"
 #include "cli/render.h"
 #include "cli/render_json.h"
@@ -43,6 +44,7 @@ class PsCommand final : public Command {
       }
       return report(world, reply.error());
     }
+    say_whom_it_serves(client);
     sort_by_rank(reply->processes);
     if (global.json) {
       world.out << pretty_json(rpc::encode(*reply));
