@@ -1,7 +1,6 @@
 // The log over spdlog: to stderr, or to a file that can be opened anew.
 #include "base/log.h"
 
-#include <fcntl.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -11,6 +10,7 @@
 #include <mutex>
 
 #include "base/file.h"
+#include "base/own_file.h"
 #include "base/unique_fd.h"
 
 namespace dynolog {
@@ -55,10 +55,8 @@ std::string_view journal_prefix(LogLevel level) {
 constexpr mode_t kFileMode = 0640;
 
 Result<UniqueFd> open_log_file(const std::string& path) {
-  // O_NONBLOCK: a FIFO in the way is an error, and nothing that waits for a reader.
-  UniqueFd fd(::open(path.c_str(),
-                     O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, kFileMode));
-  if (!fd.valid()) return fail_errno(errno, "opening the log file " + path);
+  auto fd = open_own_file(path, kFileMode);
+  if (!fd) return with_context(std::move(fd.error()), "opening the log file");
   return fd;
 }
 

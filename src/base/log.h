@@ -58,7 +58,8 @@ class LevelledLog : public Log {
 // and carries no time; elsewhere with an RFC 3339 time in UTC and the level.
 [[nodiscard]] std::unique_ptr<LevelledLog> make_stderr_log(LogLevel least, bool for_journal);
 
-// Lines appended to a file, which is made with mode 0640, with time and level.
+// Lines appended to a file as open_own_file() has it, which is made with mode 0640, with time and
+// level.
 [[nodiscard]] Result<std::unique_ptr<LevelledLog>> make_file_log(LogLevel least,
                                                                  const std::string& path);
 

@@ -82,6 +82,20 @@ TEST_F(LogFile, TheOldFileStaysWhereTheNewOneCannotBeOpened) {
   EXPECT_THAT(text(directory_ + "/old"), EndsWith("still here\n"));
 }
 
+TEST_F(LogFile, ALinkIsNotFollowedAtTheStartOrLater) {
+  std::filesystem::create_symlink("target", path_);
+  EXPECT_THAT(make_file_log(LogLevel::info, path_).error().message,
+              AllOf(HasSubstr("log file"), HasSubstr("symbolic link")));
+  std::filesystem::remove(path_);
+  const auto log = make_file_log(LogLevel::info, path_).value();
+  std::filesystem::rename(path_, path_ + ".1");
+  std::filesystem::create_symlink("target", path_);
+  EXPECT_FALSE(log->reopen());
+  log->info("still here");
+  EXPECT_THAT(text(path_ + ".1"), EndsWith("still here\n"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/target"));
+}
+
 TEST_F(LogFile, ADirectoryIsNoLogFile) {
   EXPECT_THAT(make_file_log(LogLevel::info, directory_).error().message, HasSubstr(directory_));
 }

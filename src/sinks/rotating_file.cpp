@@ -1,7 +1,6 @@
 // Opening, noticing and renaming.
 #include "sinks/rotating_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +8,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <utility>
+
+#include "base/own_file.h"
 
 namespace dynolog {
 
@@ -19,12 +20,13 @@ Result<RotatingFile> RotatingFile::open(std::string path, FileRotation rotation)
 }
 
 Status RotatingFile::reopen() {
-  UniqueFd fd(::open(path_.c_str(),
-                     O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0640));
+  auto fd = open_own_file(path_, 0640);
+  if (!fd) return std::unexpected(std::move(fd.error()));
   struct stat status{};
-  if (!fd.valid() || ::fstat(fd.get(), &status) != 0) return fail_errno(errno, path_);
-  fd_ = std::move(fd);
-  is_regular_ = S_ISREG(status.st_mode);
+  if (::fstat(fd->get(), &status) != 0) return fail_errno(errno, path_);
+  fd_ = std::move(*fd);
+  // /dev/stdout is not ours to be renamed, even where it leads to a file.
+  is_regular_ = S_ISREG(status.st_mode) && !names_descriptor(path_);
   device_ = status.st_dev;
   inode_ = status.st_ino;
   return {};

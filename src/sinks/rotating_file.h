@@ -16,8 +16,8 @@ namespace dynolog {
 
 class RotatingFile {
  public:
-  // Appends; makes the file with mode 0640: events say who traced whose processes. What is no
-  // regular file (a pipe, a terminal) is written to as it is.
+  // Appends to a file as open_own_file() has it; makes it with mode 0640: events say who traced
+  // whose processes. What is no regular file (a pipe, a terminal) is written to as it is.
   [[nodiscard]] static Result<RotatingFile> open(std::string path, FileRotation rotation);
 
   // Before a line of so many bytes: makes room, and opens the path anew when it has become another

@@ -1,6 +1,7 @@
 // The JSON lines' file on a real disk: full, renamed by others, and in a directory that is gone.
 #include "sinks/rotating_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -105,6 +106,31 @@ TEST_F(RotatingFileTest, ADirectoryThatIsGoneIsAnErrorAndTheOpenFileStays) {
   fs::create_directory(directory_);
   put("y\n");
   EXPECT_EQ(text(), "y\n");
+}
+
+TEST_F(RotatingFileTest, ALinkIsNotFollowedAtTheStartOrLater) {
+  fs::create_symlink("target", path_);
+  EXPECT_FALSE(RotatingFile::open(path_, {}));
+  fs::remove(path_);
+  open({});
+  put("one\n");
+  fs::rename(path_, path_.string() + ".1");
+  fs::create_symlink("target", path_);
+  EXPECT_FALSE(file_->prepare(4));
+  EXPECT_TRUE(write_all(file_->fd(), "two\n"));
+  EXPECT_EQ(text(".1"), "one\ntwo\n") << "the open file stays";
+  EXPECT_FALSE(fs::exists(directory_ / "target"));
+}
+
+TEST_F(RotatingFileTest, AFileThatTheDaemonsOutputLeadsToIsNotRenamed) {
+  ASSERT_TRUE(replace_file(path_, "12345678", 0640));
+  const UniqueFd output(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  auto file = RotatingFile::open("/proc/self/fd/" + std::to_string(output.get()),
+                                 {.max_bytes = 8, .keep = 1});
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_TRUE(file->prepare(4));
+  EXPECT_TRUE(write_all(file->fd(), "new\n"));
+  EXPECT_EQ(text(), "12345678new\n");
 }
 
 TEST(RotatingFile, WhatIsNoFileIsLeftAlone) {
