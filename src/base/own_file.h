@@ -15,8 +15,8 @@ namespace dynolog {
 // Opens `path` to append to it, and makes it with `mode` where it is missing. Refuses (denied, with
 // what to do) when somebody besides root and the effective user could lead the lines elsewhere:
 // - a directory or a link on the way that belongs to another user, or a directory that everybody
-//   may write to, but for sticky ones (/tmp). A group may (/var/log is root:syslog on some systems):
-//   what it puts there is looked at as the rest is;
+//   may write to, but for sticky ones (/tmp). A group may (/var/log is root:syslog on some
+//   systems): what it puts there is looked at as the rest is;
 // - at the end a link, a file of another user's, one with further names, or one that others may
 //   write to; a group may that is the daemon's or root's.
 // A terminal, a device such as /dev/null, and a FIFO are written to as they are.
