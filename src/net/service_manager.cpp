@@ -4,11 +4,16 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <utility>
+
+#include "base/number.h"
 
 namespace dynolog {
 namespace {
@@ -30,6 +35,18 @@ class NoManager final : public ServiceManager {
   void store(const std::string&, int) override {}
   void forget(const std::string&) override {}
 };
+
+// What is open of those numbers, and not each number: the variable may say two thousand million.
+void close_handed_over(int count) {
+  std::vector<int> open;
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator at("/proc/self/fd", ignored), end; !ignored && at != end;
+       at.increment(ignored)) {
+    const int fd = parse_number<int>(at->path().filename().native()).value_or(-1);
+    if (fd >= SD_LISTEN_FDS_START && fd - SD_LISTEN_FDS_START < count) open.push_back(fd);
+  }
+  for (const int fd : open) ::close(fd);  // one is the listing's own, which is closed already
+}
 
 struct LibraryCloser {
   void operator()(void* library) const { ::dlclose(library); }
@@ -64,7 +81,7 @@ class Systemd final : public ServiceManager {
     const int count = calls_.listen_fds(1, &names);
     if (count < 0) {
       // Those that are there are to hold no name any longer.
-      for (int i = 0; i < listen_fds_; ++i) UniqueFd(SD_LISTEN_FDS_START + i).reset();
+      close_handed_over(listen_fds_);
       return fail_errno(-count, "taking the descriptors that were handed over");
     }
     std::vector<StoredDescriptor> stored;

@@ -1,8 +1,10 @@
 // Unit tests of systemd's protocol: what arrives at its socket, descriptors included.
 #include "net/service_manager.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -12,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <string>
 
 namespace dynolog {
@@ -110,6 +113,27 @@ TEST_F(Manager, ThatIsGoneHarmsNobody) {
   socket_.reset();
   manager->ready("on its own");
   manager->store("kineto", 0);
+}
+
+void lose_all_and_exit() {
+  const rlimit processor{.rlim_cur = 20, .rlim_max = 20};
+  ::setrlimit(RLIMIT_CPU, &processor);
+  for (int fd = 3; fd < 64; ++fd) ::close(fd);
+  const int kept = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int far = ::fcntl(kept, F_DUPFD_CLOEXEC, 60);
+  const int count = std::numeric_limits<int>::max();
+  ::setenv("LISTEN_FDS", std::to_string(count).c_str(), 1);
+  ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1);
+  const auto manager = find_service_manager({.notify_socket = false, .listen_fds = count}).value();
+  const bool refused = !manager->take_stored();
+  const bool closed = ::fcntl(kept, F_GETFD) < 0 && ::fcntl(far, F_GETFD) < 0;
+  std::_Exit(kept == 3 && far >= 60 && refused && closed && ::fcntl(2, F_GETFD) == 0 ? 0 : 1);
+}
+
+// In a child process of its own, which has descriptors to lose. Its processor time is bounded:
+// closing each number takes minutes.
+TEST(HandedOver, WhatIsNotAllThereIsClosedWithoutCountingItUp) {
+  EXPECT_EXIT(lose_all_and_exit(), testing::ExitedWithCode(0), "");
 }
 
 TEST(NoManager, IsAskedForNothing) {

@@ -92,6 +92,30 @@ TEST_F(KeeperTest, AFileThatIsNoStoreIsSetAside) {
   EXPECT_THAT(history.reports(), Contains("ok: "));
 }
 
+// SQLite opens them by their names: it would wait for a FIFO's other end, and follow a link.
+TEST_F(KeeperTest, WhatIsNoFileOfItsOwnIsNotOpened) {
+  const std::string treasure = place_.path() + "/treasure";
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+    const std::string path = file() + suffix;
+    for (const std::string what : {"fifo", "link", "second name"}) {
+      SCOPED_TRACE(what + " at " + path);
+      std::ofstream(treasure) << "untouched";
+      if (what == "fifo") ::mkfifo(path.c_str(), 0640);
+      if (what == "link") std::filesystem::create_symlink(treasure, path);
+      if (what == "second name") std::filesystem::create_hard_link(treasure, path);
+      {
+        KeptHistory history(place_.path());
+        EXPECT_THAT(history.reports(), Contains(StartsWith("degraded: kept in memory only")));
+      }
+      EXPECT_EQ(std::filesystem::file_size(treasure), 9U);
+      EXPECT_TRUE(std::filesystem::remove(path)) << "left for whoever put it there to see";
+      std::filesystem::remove(treasure);
+    }
+  }
+  KeptHistory history(place_.path());
+  EXPECT_THAT(history.reports(), Contains("ok: "));
+}
+
 TEST_F(KeeperTest, AStoreOfAnotherVersionIsSetAside) {
   {
     const KeptHistory history(place_.path());

@@ -29,6 +29,8 @@ constexpr std::uint64_t kPerBlock = 256;
 // Of the log: it is written back when it has so many pages, and a write can add as many again.
 constexpr std::uint64_t kMaxLog = 3U << 20U;
 
+constexpr std::array kLogs{"-wal", "-shm", "-journal"};
+
 constexpr const char* kTables = R"(
   CREATE TABLE IF NOT EXISTS series(number INTEGER PRIMARY KEY, key TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS block(
@@ -346,16 +348,36 @@ class SqliteStore final : public Store {
   Statements sql_;
 };
 
+bool is_own(const struct stat& info) {
+  return S_ISREG(info.st_mode) && info.st_uid == ::geteuid() && info.st_nlink == 1;
+}
+
+std::unexpected<Error> not_own(const std::string& path) {
+  return fail(ErrorKind::denied, path + " is not a file of the daemon's own: remove it");
+}
+
+// What SQLite opens beside the file, by its names and without looking: a FIFO would be waited for.
+Status check_logs(const std::string& path) {
+  for (const char* log : kLogs) {
+    struct stat info{};
+    if (::lstat((path + log).c_str(), &info) != 0) {
+      if (errno == ENOENT) continue;
+      return fail_errno(errno, path + log);
+    }
+    if (!is_own(info)) return not_own(path + log);
+  }
+  return {};
+}
+
 // SQLite opens the file by its name: it must be ours, and no link, before.
 Result<std::string> own_file(const std::string& directory) {
   const std::string path = directory + "/" + kStoreFile;
+  if (auto own = check_logs(path); !own) return std::unexpected(std::move(own.error()));
   const UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0640));
   if (!file.valid()) return fail_errno(errno, path);
   struct stat info{};
   if (::fstat(file.get(), &info) != 0) return fail_errno(errno, path);
-  if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || info.st_nlink != 1) {
-    return fail(ErrorKind::denied, path + " is not a file of the daemon's own: remove it");
-  }
+  if (!is_own(info)) return not_own(path);
   if (::fchmod(file.get(), 0640) != 0) return fail_errno(errno, path);
   // SQLite follows no link anywhere in a path, and /var/lib may be one.
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
@@ -379,7 +401,7 @@ Result<std::unique_ptr<Store>> Store::open(const Place& place) {
 Result<std::string> set_aside(const std::string& directory) {
   const std::string path = directory + "/" + kStoreFile;
   const std::string aside = path + ".unreadable";
-  for (const char* log : {"-wal", "-shm", "-journal"}) ::unlink((path + log).c_str());
+  for (const char* log : kLogs) ::unlink((path + log).c_str());
   if (::rename(path.c_str(), aside.c_str()) != 0) return fail_errno(errno, path);
   return aside;
 }
