@@ -349,7 +349,7 @@ TEST(AllSinks, AFileThatCannotBeOpenedIsLeftOutAndReported) {
   EXPECT_TRUE(sinks->empty());
   ASSERT_EQ(reported.reports.size(), 1U);
   EXPECT_THAT(reported.reports[0],
-              testing::StartsWith("json:/nonexistent/x degraded /nonexistent/x: No such file"));
+              testing::StartsWith("json:/nonexistent/x degraded /nonexistent: No such file"));
 }
 
 TEST(AllSinks, NothingIsSaidOfReceiversThatNobodyHasReached) {
