@@ -225,7 +225,7 @@ TEST_F(HandedSocketTest, SaysThatItIsAliveUntilItHangs) {
   ASSERT_TRUE(events_.next<KinetoWithdrawn>());
   EXPECT_TRUE(thread_->alive());
   {
-    const std::scoped_lock held(hold_);
+    const Hold held(hold_);
     thread_->withdraw(own_key(), "x");  // it hangs in telling of this
     ASSERT_TRUE(events_.next<KinetoWithdrawn>());
     (void)thread_->alive();

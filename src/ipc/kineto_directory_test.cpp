@@ -292,7 +292,7 @@ TEST_F(KinetoDirectoryTest, CallsThatWaitAreAnsweredTogether) {
   EXPECT_TRUE(state().up);
   auto client = open_client();
   {
-    const std::scoped_lock held(hold_);
+    const Hold held(hold_);
     ASSERT_TRUE(client.send_poll());
     ASSERT_TRUE(events_.next<KinetoPolled>());
     for (int i = 0; i < 1000; ++i) thread_->add_directory(directory_);

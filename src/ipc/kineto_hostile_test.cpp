@@ -222,7 +222,7 @@ TEST_F(KinetoHostileTest, OlderKernelsWayDropsMessagesWithDescriptorsAndStopsNot
   const int flags = ::fcntl(lingering.sender.get(), F_GETFL);
   ASSERT_EQ(::fcntl(lingering.sender.get(), F_SETFL, flags & ~O_NONBLOCK), 0);
   {
-    const std::scoped_lock held(hold_);
+    const Hold held(hold_);
     ASSERT_TRUE(hostile.send_poll());
     ASSERT_TRUE(events_.next<KinetoPolled>());
     ASSERT_EQ(hostile.send_raw(hostile.poll_datagram(), {lingering.sender.get()}), 0);

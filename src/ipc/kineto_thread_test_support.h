@@ -186,6 +186,22 @@ class Puppet {
   UniqueFd channel_;
 };
 
+// As long as it lives, the Kineto thread hangs in telling of the next event, which is seen all the
+// same.
+class Hold {
+ public:
+  explicit Hold(std::atomic<bool>& holds) : holds_(holds) { holds_ = true; }
+  ~Hold() {
+    holds_ = false;
+    holds_.notify_all();
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  std::atomic<bool>& holds_;
+};
+
 class KinetoThreadTest : public testing::Test {
  protected:
   KinetoThreadTest() {
@@ -197,8 +213,10 @@ class KinetoThreadTest : public testing::Test {
   void start() {
     auto thread =
         KinetoThread::start(options_, SystemRoot{}, clock_, log_, [this](KinetoEvent event) {
+          // Looked at before: what is seen of an event can be followed by a hold at once.
+          const bool hangs = hold_;
           events_.push(std::move(event));
-          const std::scoped_lock while_not_held(hold_);
+          if (hangs) hold_.wait(true);
         });
     ASSERT_TRUE(thread) << thread.error().message;
     thread_ = std::move(*thread);
@@ -256,7 +274,7 @@ class KinetoThreadTest : public testing::Test {
   }
 
   // Held by a test, it stops the thread at its next event.
-  std::mutex hold_;
+  std::atomic<bool> hold_ = false;
   KinetoThreadOptions options_;
   ShiftedClock clock_;
   CapturingLog log_;
