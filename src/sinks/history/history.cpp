@@ -132,7 +132,6 @@ class ThreadedHistory final : public History {
     {
       const std::scoped_lock lock(mutex_);
       stopping_ = true;
-      ends_ = true;
     }
     wake_.notify_one();
     thread_.join();
@@ -228,7 +227,7 @@ class ThreadedHistory final : public History {
       if (stopping) keeper_->hurry();
       write_due(stopping);
       // Questions that would keep the end waiting are not answered any more.
-      for (const Job& job : jobs) job(!ends_);
+      for (const Job& job : jobs) job(!stopping_);
       jobs.clear();
     }
   }
@@ -278,7 +277,7 @@ class ThreadedHistory final : public History {
                    .now_ms = epoch_milliseconds(world_.clock.wall()),
                    .interval_ms = std::chrono::duration_cast<Milliseconds>(world_.interval).count(),
                    .limits = {},
-                   .is_over = [this] { return ends_.load(); }});
+                   .is_over = [this] { return stopping_.load(); }});
     keeper_->end_question();
     return result;
   }
@@ -309,7 +308,6 @@ class ThreadedHistory final : public History {
   const HistoryWorld world_;
   std::optional<Keeper> keeper_;  // the history's thread's
   std::vector<std::unique_ptr<Row>> pending_;
-  std::atomic<bool> ends_ = false;  // as stopping_, for whoever is in the midst of a question
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;
@@ -320,7 +318,7 @@ class ThreadedHistory final : public History {
   std::uint64_t dropped_ = 0;
   std::uint64_t failures_ = 0;
   std::vector<Job> jobs_;
-  bool stopping_ = false;
+  std::atomic<bool> stopping_ = false;  // also read without the lock, in the midst of a question
 
   std::thread thread_;  // last: it uses all of the above
 };
