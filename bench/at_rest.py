@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What the daemon costs when nobody asks it anything: CPU, wake-ups and memory with its default set
-at 1 s, beside a floor that only reads the same files as often (bench/floor_files.cpp), and beside
-node_exporter scraped once a second; all at the same time on the same host.
+at 1 s, history on, beside a floor that only reads the same files as often (bench/floor_files.cpp),
+and beside node_exporter scraped once a second; all at the same time on the same host.
 
 Usage: at_rest.py [SECONDS, default 120]. Needs root (strace names the files that are read).
 """
 
 import collections
 import json
+import os
 import re
 import signal
 import subprocess
@@ -19,6 +20,7 @@ import measure
 
 from harness import page
 from harness.daemon import Daemon
+from harness.waiting import until
 
 WATCHED = 62  # seconds: each tier is seen at least once
 
@@ -39,7 +41,22 @@ def files_read(pid):
             match = re.search(r" (p?)read(?:64)?\(\d+<(/(?:proc|sys)/[^>]*)>.*, (\d+)\) += [1-9]", line)
             if match and (not match[1] or match[3] == "0"):
                 counts[match[2]] += 1
-    return {path: max(1, round(WATCHED / count)) for path, count in counts.items()}
+    return with_processes_joined(counts)
+
+
+def with_processes_joined(counts):
+    """The files that the daemon reads of every process become one name with a star, as often as is
+    true of their mean: processes come and go, and it need not read each one's at each look."""
+    processes = sum(name.isdigit() for name in os.listdir("/proc"))
+    of_all, periods = collections.Counter(), {}
+    for path, count in counts.items():
+        match = re.fullmatch(r"/proc/\d+/(stat|io)", path)
+        if match:
+            of_all[match[1]] += count
+        else:
+            periods[path] = max(1, round(WATCHED / count))
+    return periods | {f"/proc/*/{name}": max(1, round(WATCHED * processes / count))
+                      for name, count in of_all.items()}
 
 
 def floor_started(files, seconds):
@@ -67,8 +84,11 @@ def main():
     seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 120
     with tempfile.TemporaryDirectory() as directory:
         exporter = page.node_exporter(directory)
-        daemon = Daemon("--noenable_ipc_monitor", "--port=0", "--prometheus_port=0").start()
+        daemon = Daemon("--noenable_ipc_monitor", "--port=0", "--prometheus_port=0",
+                        "--use_history").start()
         try:
+            until("the history to be kept", lambda: [
+                each["state"] for each in daemon.feature("history")] == ["ok"])
             time.sleep(5)
             files = files_read(daemon.pid)
             floor = floor_started(files, seconds)

@@ -21,14 +21,14 @@ PARTS = [("wait for the poll", "handed_over"), ("warm-up, until the first event"
          ("check and delivery, until dyno has ended", None)]
 
 
-def one(daemon, job, path):
+def one(daemon, job, directory, number):
     """Seconds of each part, then of all."""
     start = time.time()
     answer = daemon.dyno("gputrace", "--pids", job.pid, "--duration-ms", WINDOW_MS, "--log-file",
-                         path)
+                         f"{directory}/{number}.json")
     end = time.time()
     assert answer.code == 0, answer
-    times = traces.side_car(path)["times"]
+    times = traces.side_car(f"{directory}/{number}_{job.pid}.json")["times"]
     stamps = [start, *(times[name]["ns"] / 1e9 if name else end for _, name in PARTS)]
     return [after - before for before, after in zip(stamps, stamps[1:])] + [end - start]
 
@@ -36,11 +36,11 @@ def one(daemon, job, path):
 def main():
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 12
     directory = places.short_directory()
-    daemon = Daemon("--port=0").start()
+    daemon = Daemon("--port=0", "--prometheus_port=0", "--use_history").start()
     job = Job().wait_ready()
     try:
         daemon.wait_for(job.pid)
-        rows = [one(daemon, job, f"{directory}/{number}.json") for number in range(runs)]
+        rows = [one(daemon, job, directory, number) for number in range(runs)]
     finally:
         job.close()
         daemon.close()

@@ -1,7 +1,11 @@
 // The floor for the metrics: the least that a program can do that reads the same files as often.
 // Usage: floor_files SECONDS. Standard input names the files, one line each: the period in whole
-// seconds, a space, a path. Each is opened once and read again; nothing is parsed. Prints how many
-// files there are, and what the process used: nanoseconds of CPU a second, wake-ups a second.
+// seconds, a space, a path. Each is opened once and read again; nothing is parsed. A path with a
+// star
+// ("/proc/*/stat") is that file of every process there is by then: these are opened each time,
+// since processes come and go. Prints how many files there are, and what the process used:
+// nanoseconds of CPU a second, wake-ups a second.
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -21,15 +25,24 @@ namespace {
 struct File {
   std::int64_t period = 1;
   int fd = -1;
+  ::DIR* processes = nullptr;  // where the path has a star
+  std::string name;            // of the file below the star: "/stat"
 };
 
 std::vector<File> open_listed() {
   std::vector<File> files;
-  File file;
+  std::int64_t period = 0;
   std::string path;
-  while (std::cin >> file.period && std::getline(std::cin >> std::ws, path)) {
-    file.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file.fd >= 0 && file.period > 0) files.push_back(file);
+  while (std::cin >> period && std::getline(std::cin >> std::ws, path)) {
+    File file{.period = period};
+    const auto star = path.find('*');
+    if (star != std::string::npos) {
+      file.processes = ::opendir(path.substr(0, star).c_str());
+      file.name = path.substr(star + 1);
+    } else {
+      file.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    }
+    if ((file.fd >= 0 || file.processes != nullptr) && period > 0) files.push_back(file);
   }
   return files;
 }
@@ -46,6 +59,20 @@ void read_whole(int fd) {
     // The kernel hands out pages of whole records. With this much room left it was the last one;
     // else only a further reading tells.
     if (size <= kLastPage) return;
+  }
+}
+
+void read_of_each_process(const File& file) {
+  ::rewinddir(file.processes);
+  std::string path;
+  while (const ::dirent* entry = ::readdir(file.processes)) {
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    path = entry->d_name;
+    path += file.name;
+    const int fd = ::openat(::dirfd(file.processes), path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    read_whole(fd);
+    ::close(fd);
   }
 }
 
@@ -72,7 +99,12 @@ int main(int argc, char** argv) {
     while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, nullptr) == EINTR) {
     }
     for (const File& file : files) {
-      if (tick % file.period == 0) read_whole(file.fd);
+      if (tick % file.period != 0) continue;
+      if (file.processes != nullptr) {
+        read_of_each_process(file);
+      } else {
+        read_whole(file.fd);
+      }
     }
   }
   rusage usage{};

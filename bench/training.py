@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """What the daemon costs a job that trains on all CPUs of the host: one PyTorch job that does the same
-steps again and again, in turns with the daemon (default set, the job registered and polling once a
-second) and without. Which of a pair comes first is drawn. Prints the mean slow-down and its 95 %
-confidence interval (Student's t over the pairs).
+steps again and again, in turns beside the running daemon (default set, history on, the job registered
+and polling once a second) and beside the stopped one (SIGSTOP: it takes nothing). Which of a pair
+comes first is drawn. A half is about as long as the daemon's interval, so that what else the machine
+does meets both halves of a pair alike. Prints the mean slow-down with its 95 % confidence interval
+(normal, over the pairs' logarithms), and the median with a distribution-free one.
 
-Usage: training.py [PAIRS, default 24] [SECONDS of training a half, default 10]
+Usage: training.py [PAIRS, default 240, at least 20] [SECONDS of training a half, default 1]
 """
 
 import math
 import os
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -21,12 +24,26 @@ from harness.daemon import Daemon
 from harness.job import job_environment
 from harness.waiting import until
 
-# Student's t, two-sided 95 %, by degrees of freedom; beyond the last the value for it.
-T_95 = {19: 2.093, 20: 2.086, 21: 2.080, 22: 2.074, 23: 2.069, 24: 2.064, 29: 2.045, 39: 2.023}
+Z_95 = 1.96
 
 
-def t_95(freedom):
-    return T_95[max(known for known in T_95 if known <= max(freedom, min(T_95)))]
+def percent(logarithm):
+    return 100 * math.expm1(logarithm)
+
+
+def of_the_mean(logs):
+    half = Z_95 * statistics.stdev(logs) / math.sqrt(len(logs))
+    mean = statistics.mean(logs)
+    return mean, mean - half, mean + half
+
+
+def of_the_median(logs):
+    """The order statistics between which the median lies with 95 %, whatever the distribution is."""
+    ordered = sorted(logs)
+    reach = math.ceil(Z_95 * math.sqrt(len(logs)) / 2)
+    middle = len(logs) // 2
+    return statistics.median(ordered), ordered[max(0, middle - reach)], ordered[
+        min(len(logs) - 1, middle + reach)]
 
 
 class Loop:
@@ -50,36 +67,44 @@ class Loop:
         self.process.wait()
 
 
-def with_daemon(loop, steps):
-    daemon = Daemon("--port=0", "--prometheus_port=0").start()
-    try:
-        daemon.wait_for(loop.process.pid)
-        return loop.seconds_of(steps)
-    finally:
-        daemon.close()
+def tell(daemon, what):
+    for pid in measure.tree(daemon.pid):
+        os.kill(pid, what)
+
+
+def pair_of(daemon, loop, steps):
+    """The logarithm of how much longer the steps took beside the running daemon."""
+    halves = [("on", signal.SIGCONT), ("off", signal.SIGSTOP)]
+    random.shuffle(halves)
+    took = {}
+    for name, what in halves:
+        tell(daemon, what)
+        took[name] = loop.seconds_of(steps)
+    return math.log(took["on"] / took["off"])
 
 
 def main():
-    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 24
-    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 10
+    pairs = max(20, int(sys.argv[1]) if len(sys.argv) > 1 else 240)
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 1
     directory = places.short_directory()
     loop = Loop(directory)
+    daemon = Daemon("--port=0", "--prometheus_port=0", "--use_history").start()
     try:
+        daemon.wait_for(loop.process.pid)
         steps = round(200 * seconds / loop.seconds_of(200))
-        slowdowns = []
+        logs = []
         for number in range(pairs):
-            halves = [("on", with_daemon), ("off", Loop.seconds_of)]
-            random.shuffle(halves)
-            took = {name: half(loop, steps) for name, half in halves}
-            slowdowns.append(100 * (took["on"] / took["off"] - 1))
-            print(f"pair {number + 1} of {pairs}: {slowdowns[-1]:+.2f} %", file=sys.stderr)
+            logs.append(pair_of(daemon, loop, steps))
+            print(f"pair {number + 1} of {pairs}: {percent(logs[-1]):+.2f} %", file=sys.stderr)
+        tell(daemon, signal.SIGCONT)
     finally:
         loop.close()
+        daemon.close()
         places.remove(directory)
-    mean = statistics.mean(slowdowns)
-    half = t_95(pairs - 1) * statistics.stdev(slowdowns) / math.sqrt(pairs)
-    print(f"training, {pairs} pairs of {seconds:.0f} s, {steps} steps each: slow-down {mean:+.2f} %,"
-          f" 95 % interval {mean - half:+.2f} to {mean + half:+.2f} %")
+    print(f"training, {pairs} pairs of {seconds:g} s, {steps} steps each, slow-down by the daemon:")
+    for name, figures in (("mean", of_the_mean(logs)), ("median", of_the_median(logs))):
+        middle, low, high = map(percent, figures)
+        print(f"  {name:6} {middle:+.2f} %, 95 % interval {low:+.2f} to {high:+.2f} %")
 
 
 main()
