@@ -184,8 +184,12 @@ int run_daemon(const CommandLine& command, const std::vector<std::string>& argum
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Two arenas: the threads' garbage is small, and each arena costs resident memory.
+  // Two arenas: the threads' garbage is small, and each arena costs resident memory. What is large (a
+  // page for Prometheus, a block of the history) is needed for a moment, and given back at once.
+  constexpr int kLarge = 64 << 10;
   ::mallopt(M_ARENA_MAX, 2);
+  ::mallopt(M_MMAP_THRESHOLD, kLarge);
+  ::mallopt(M_TRIM_THRESHOLD, kLarge);
   ::umask(022);
   // Where a loader of the tarball's runs it (docs/install.md), `ps` would show the loader's name.
   ::prctl(PR_SET_NAME, "dynolog");

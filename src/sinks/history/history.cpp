@@ -241,6 +241,7 @@ class ThreadedHistory final : public History {
 
   // Rows whose stretch is over; at the end all of them.
   void write_due(bool all) {
+    bool has_written = false;
     while (!pending_.empty()) {
       const std::int64_t stretch = stretch_begin(pending_.front()->tick.wall_ms, kWriteEveryMs);
       const auto end = std::ranges::find_if(pending_, [stretch](const std::unique_ptr<Row>& row) {
@@ -250,6 +251,7 @@ class ThreadedHistory final : public History {
       const auto count = static_cast<std::size_t>(end - pending_.begin());
       const std::vector<const Row*> rows = views(count);
       const bool failed = !keeper_->write(rows);
+      has_written = true;
       const std::scoped_lock lock(mutex_);
       if (failed) ++failures_;
       for (std::size_t i = 0; i < count; ++i) {
@@ -258,7 +260,8 @@ class ThreadedHistory final : public History {
       }
       pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(count));
     }
-    if (keeper_->take_joined() && !all) ::malloc_trim(0);
+    // What a block took to make is needed again in half a minute only.
+    if (has_written && !all) ::malloc_trim(0);
   }
 
   [[nodiscard]] std::vector<const Row*> views(std::size_t count) const {

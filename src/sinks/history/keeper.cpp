@@ -168,7 +168,6 @@ Status Keeper::write_blocks(std::span<const Row* const> rows) {
 Status Keeper::join_all(BlockKind kind, std::int64_t window_ms, std::int64_t now_ms) {
   auto loose = store_->loose(kind, stretch_begin(now_ms, window_ms));
   if (!loose) return std::unexpected(std::move(loose.error()));
-  joined_ = joined_ || !loose->empty();
   std::ranges::stable_sort(*loose, {}, &StoredBlock::part);
   for (std::size_t begin = 0; begin < loose->size();) {
     std::size_t end = begin + 1;

@@ -48,8 +48,6 @@ class Keeper final : public BlockSource {
   // Rows of one stretch of kWriteEveryMs. On an error they are not stored, and it is reported.
   Status write(std::span<const Row* const> rows);
   void hurry() { store_->hurry(); }
-  // Whether blocks were joined since the last call, which takes much memory for a moment.
-  [[nodiscard]] bool take_joined() { return std::exchange(joined_, false); }
 
   // For one question: rows that are not written yet, which it sees too. What is read for it is
   // kept until its end, since several expressions read the same blocks.
@@ -103,7 +101,6 @@ class Keeper final : public BlockSource {
   std::size_t plain_bytes_ = 0;
   std::size_t left_out_ = 0;
   bool said_damaged_ = false;
-  bool joined_ = false;
   std::vector<const MetricDescriptor*> by_id_;  // the catalogue's metrics, sorted
   std::int64_t raw_joined_ms_ = 0;              // the begin of the stretch that is not joined yet
   std::int64_t minutes_joined_ms_ = 0;
