@@ -184,8 +184,8 @@ int run_daemon(const CommandLine& command, const std::vector<std::string>& argum
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Two arenas: the threads' garbage is small, and each arena costs resident memory. What is large (a
-  // page for Prometheus, a block of the history) is needed for a moment, and given back at once.
+  // Two arenas: the threads' garbage is small, and each arena costs resident memory. What is large
+  // (a page for Prometheus, a block of the history) is needed for a moment, and given back at once.
   constexpr int kLarge = 64 << 10;
   ::mallopt(M_ARENA_MAX, 2);
   ::mallopt(M_MMAP_THRESHOLD, kLarge);
