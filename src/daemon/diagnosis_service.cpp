@@ -311,7 +311,7 @@ class DaemonDiagnosis::Run {
     HostFacts facts;
     facts.status = world_.status();
     facts.system_mode = world_.system_mode;
-    facts.for_root = caller_.host_root;
+    facts.may_name_holder = may_name_holder();
     if (const auto status = read_file(world_.root.proc + "/self/status", kMaxSmallFile)) {
       facts.capabilities = effective_capabilities(*status);
     }
@@ -374,14 +374,18 @@ class DaemonDiagnosis::Run {
     return subject;
   }
 
+  // A user's own daemon finds only what its user could.
+  bool may_name_holder() const { return caller_.host_root || !world_.system_mode; }
+
   DiagnosisGround ground() const {
     DiagnosisGround ground;
     ground.now = world_.clock.monotonic();
     ground.network_namespace = link_at(world_.root.proc + "/self/ns/net");
     for (const auto& [endpoint, problem] : endpoints_) {
       if (endpoint == "abstract") {
+        ground.wants_abstract = true;
         ground.serves_abstract = problem.empty();
-        if (caller_.host_root) ground.abstract_problem = problem;
+        if (may_name_holder()) ground.abstract_problem = problem;
       } else if (problem.empty()) {
         ground.directories[endpoint] = id_of(endpoint);
       }

@@ -391,7 +391,7 @@ sys.stdin.read()
 """
 
 
-def test_who_holds_the_abstract_name_is_told_to_root_only(network, daemon):
+def test_who_holds_the_abstract_name_is_told_to_root_only(network, daemon, job):
     holder = subprocess.Popen(network.inside([sys.executable, "-c", HOLD]), stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE)
     try:
@@ -400,11 +400,20 @@ def test_who_holds_the_abstract_name_is_told_to_root_only(network, daemon):
         answer = served.dyno("doctor", "--json", "--timeout", 20)
         assert answer.code == 1, answer
         (found,) = findings(answer, 0, "endpoint", "broken")
-        assert str(holder.pid) in found["what"], found
+        assert f"process {holder.pid} (python" in found["what"], found
+        assert found["fix"].startswith("end the other daemon; this one takes the name"), found
+        calling = job(namespace=network).wait_ready()
+        answer = served.dyno("doctor", "--json", "--timeout", 20, "--pid", calling.pid)
+        assert answer.code == 1, answer
+        (found,) = findings(answer, calling.pid, "network", "broken")
+        assert f"process {holder.pid} (python" in found["what"], found
+        assert found["fix"].startswith("end the other daemon; this one takes the name"), found
+        assert "enable_ipc_monitor" not in text(found), "it was started with that"
         served.namespace = None  # the unix socket is reached from everywhere, by users too
         answer = served.dyno("doctor", "--json", "--timeout", 20, uid=ALICE)
         (found,) = findings(answer, 0, "endpoint", "broken")
         assert str(holder.pid) not in text(found) and "another process" in found["what"], found
+        assert "ss -xap | grep @dynolog" in found["fix"], found
     finally:
         holder.stdin.close()
         holder.wait()
