@@ -1,4 +1,5 @@
 // dyno as a whole against a scripted daemon: what it prints, where, and its exit code.
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -699,6 +700,15 @@ TEST_F(ExistingDaemonTest, Pause) {
   EXPECT_EQ(dyno(over_tcp({"dcgm-pause", "--duration-s", "10"})), 0);
   EXPECT_EQ(out(), "response = {\"status\":true}\n");
   EXPECT_EQ(dyno(over_tcp({"dcgm-resume"})), 4);
+}
+
+TEST_F(DynoTest, ADirectoryIsNoNameOfATraceFile) {
+  for (const std::string& named : {directory_, std::string(".")}) {
+    EXPECT_EQ(dyno(here({"gputrace", "--log-file", named})), 2);
+    EXPECT_EQ(err(), fmt::format("dyno: --log-file: {0} is a directory: add the name of a file, "
+                                 "such as {0}/trace.json\n",
+                                 directory_));
+  }
 }
 
 TEST_F(DynoTest, UsageErrors) {

@@ -66,6 +66,7 @@ bool read_identities(FrameMembers& members, std::vector<FilesIdentity>& identiti
 bool read_places(FrameMembers& members, PlacesAsked& places) {
   places.file = members.exact_text("file", kMaxPath);
   places.target = members.exact_text("target", kMaxPath);
+  places.named = members.exact_text("named", kMaxPath);
   places.make_directories = members.boolean("make_directories");
   const Json* elsewhere = members.array("elsewhere", kMaxElsewhere);
   if (elsewhere == nullptr) return false;
@@ -178,6 +179,7 @@ std::string encode(const FilesRequest& request) {
       line["file"] = request.places.file;
       line["elsewhere"] = request.places.elsewhere;
       line["target"] = request.places.target;
+      line["named"] = request.places.named;
       line["make_directories"] = request.places.make_directories;
       break;
     case Verb::watch:

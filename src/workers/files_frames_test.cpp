@@ -44,11 +44,13 @@ TEST(FilesFrames, PathsComeAsTheyAre) {
   request.places = {.file = "/tmp/a\nb \"\x1b/t.json",
                     .elsewhere = {"/tmp/l.json", "/var/l.json"},
                     .target = "/t/\xe2\x82\xac=#.json",
+                    .named = "/t/\xe2\x82\xac",
                     .make_directories = true};
   const PlacesAsked places = there_and_back(request).places;
   EXPECT_EQ(places.file, request.places.file);
   EXPECT_EQ(places.elsewhere, request.places.elsewhere);
   EXPECT_EQ(places.target, request.places.target);
+  EXPECT_EQ(places.named, request.places.named);
   EXPECT_TRUE(places.make_directories);
 
   request.places.file = std::string(4096, 'a');

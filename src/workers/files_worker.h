@@ -36,6 +36,7 @@ struct PlacesAsked {
   // kMaxElsewhere. One whose directory cannot be looked at is passed over.
   std::vector<std::string> elsewhere;
   std::string target;  // where the file is to lie in the end; "" when it is to be brought
+  std::string named;   // what was asked for, where `target` has more in its name; else ""
   bool make_directories = false;  // those of `target`, 0755 less the owner's usual mask
 };
 

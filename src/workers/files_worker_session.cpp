@@ -11,6 +11,8 @@
 
 #include "artifacts/chunk.h"
 #include "artifacts/delivery.h"
+#include "artifacts/held_directory.h"
+#include "artifacts/in_root.h"
 #include "workers/low_priority.h"
 #include "workers/torch_probe.h"
 
@@ -26,6 +28,11 @@ DirectoryAnswer answer_from(const DirectoryLook& look) {
           .free_bytes = look.free_bytes,
           .file_exists = look.file_exists,
           .in_memory = look.in_memory};
+}
+
+// A file beside it, with more in its name, is not what was meant.
+bool names_directory(int root, const std::string& path) {
+  return !path.empty() && try_open_in_root(root, path, O_PATH | O_DIRECTORY).has_value();
 }
 
 std::string text_of(const FileStamp& stamp) {
@@ -116,6 +123,12 @@ Status FilesSession::hold_target(int root, const PlacesAsked& asked, Places& pla
                                       {.delivery = true, .make = asked.make_directories});
   if (!look) return std::unexpected(std::move(look.error()));
   answer = answer_from(*look);
+  if (names_directory(root, asked.named)) {
+    answer.usable = answer.unknown = false;
+    answer.fault = asked.named + " is a directory";
+    answer.problem = fmt::format("{}: add the name of a file, such as {}", answer.fault,
+                                 joined(asked.named, "trace.json"));
+  }
   places.target = std::move(look->directory);
   if (!places.target) places.target_problem = answer.problem;
   return {};
