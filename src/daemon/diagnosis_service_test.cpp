@@ -49,7 +49,11 @@ class DiagnosisServiceTest : public ::testing::Test {
               return status;
             },
         .endpoints = [] { return std::map<std::string, std::string>{{"abstract", ""}}; },
-        .traced = [](Pid) { return false; }});
+        .traced = [](Pid) { return false; },
+        .find_user = [](const std::string& user) -> std::optional<Uid> {
+          if (user == "bob") return Uid{1001};
+          return std::nullopt;
+        }});
   }
 
   void call_in(int pid, unsigned uid) {
@@ -122,6 +126,23 @@ TEST_F(DiagnosisServiceTest, RootIsToldOfEverybodys) {
   ask(user(0));
   loop_.run();
   EXPECT_THAT(pids(answer(0)), ::testing::ElementsAre(10, 11));
+}
+
+TEST_F(DiagnosisServiceTest, OfASelectionThatMeansNothingTheHostIsToldOf) {
+  rpc::DiagnoseRequest request;
+  request.among.emplace().user = "bob";
+  ask(user(0), request);
+  request.among->command = "serve.py";
+  ask(user(0), request);
+  request.among->user = "nobody here";
+  ask(user(0), request);
+  loop_.run();
+  EXPECT_THAT(pids(answer(0)), ::testing::ElementsAre(11));
+  EXPECT_THAT(pids(answer(1)), ::testing::IsEmpty());
+  ASSERT_TRUE(answer(1).has_value());
+  EXPECT_FALSE(answer(1)->findings.empty());
+  ASSERT_FALSE(answer(2).has_value());
+  EXPECT_EQ(answer(2).error().message, "no user nobody here on this host");
 }
 
 TEST_F(DiagnosisServiceTest, WhoHoldsTheNameIsToldToRootAndByAUsersOwnDaemon) {

@@ -197,6 +197,21 @@ def test_a_job_that_is_not_here(ward, scratch):
     assert f"{found['what']} -> {found['fix']}" in answer.err, answer
 
 
+def test_where_nothing_matched_only_what_can_be_why_is_told(ward, scratch):
+    """Not what this host lacks besides: a clock, real-time priority, /etc/libkineto.conf."""
+    def pids_told(*options):
+        answer = trace(ward, scratch, *options)
+        assert answer.code == 3 and "no process matched" in answer.err, answer
+        of_host = {f["check"] for f in findings(answer)}
+        assert of_host <= {"endpoint", "capability", "processes"}, answer
+        return {f["pid"] for f in answer.json["findings"]} - {0}
+
+    assert pids_told("--gpu", 0) == set()
+    assert pids_told("--user", BOB) == set()
+    # One that does not call in may be the one that was meant.
+    assert pids_told("--user", ALICE) == {ward.not_writable.pid}
+
+
 def test_a_trace_says_nothing_of_others_processes(ward, scratch):
     own = trace(ward, scratch, "--pids", ward.not_writable.pid, uid=ALICE)
     assert own.code == 3 and findings(own, ward.not_writable.pid, "socket_dir", "broken"), own
