@@ -110,9 +110,11 @@ bool read_request(FrameMembers& members, std::string_view rest, FilesRequest& re
     case Verb::library_id:
       request.library = members.exact_text("library", kMaxPath);
       return members.ok();
+    case Verb::discard:
+      request.discard = members.enumeration("when", FilesWorker::Discard::when_closed);
+      return members.ok();
     case Verb::unwatch:
     case Verb::release:
-    case Verb::discard:
       return true;
   }
   std::unreachable();
@@ -202,9 +204,11 @@ std::string encode(const FilesRequest& request) {
     case Verb::library_id:
       line["library"] = request.library;
       break;
+    case Verb::discard:
+      line["when"] = static_cast<int>(request.discard);
+      break;
     case Verb::unwatch:
     case Verb::release:
-    case Verb::discard:
       break;
   }
   return frame_text(line);

@@ -83,7 +83,12 @@ TEST(FilesFrames, OtherRequestsRoundTrip) {
   EXPECT_EQ(there_and_back(request).library, "/l.so");
   EXPECT_EQ(there_and_back(request).kineto_config, "/etc/k.conf");
 
-  for (const Verb verb : {Verb::unwatch, Verb::release, Verb::discard, Verb::library_id}) {
+  request = request_of(Verb::discard);
+  EXPECT_EQ(there_and_back(request).discard, FilesWorker::Discard::at_once);
+  request.discard = FilesWorker::Discard::when_closed;
+  EXPECT_EQ(there_and_back(request).discard, FilesWorker::Discard::when_closed);
+
+  for (const Verb verb : {Verb::unwatch, Verb::release, Verb::library_id}) {
     there_and_back(request_of(verb));
   }
 }

@@ -21,8 +21,8 @@ class FilesWorkerPlacesTest : public FilesWorkerFixture {
     places_.file = in_traces("t.json");
     places_.elsewhere = {elsewhere_ / "e.json"};
   }
-  Result<bool> discard() {
-    return ask<bool>([&](auto done) { worker_->discard(process_->pid(), std::move(done)); });
+  Result<bool> discard(FilesWorker::Discard when = FilesWorker::Discard::at_once) {
+    return ask<bool>([&](auto done) { worker_->discard(process_->pid(), when, std::move(done)); });
   }
 
   fs::path elsewhere_;
@@ -214,6 +214,24 @@ TEST_F(FilesWorkerPlacesTest, DiscardRemovesThePlainTemporaryOnly) {
   fs::create_hard_link(path_ / "precious", in_traces("t.json.tmp"));
   EXPECT_EQ(discard().error().kind, ErrorKind::denied);
   EXPECT_TRUE(fs::exists(in_traces("t.json.tmp")));
+}
+
+TEST_F(FilesWorkerPlacesTest, WhatAProcessHasOpenIsNotTakenFromIt) {
+  using enum FilesWorker::Discard;
+  serve_one();
+  watch_places(places_, "77");
+  EXPECT_FALSE(discard(when_closed).value());
+  UniqueFd writer(::open(in_traces("t.json.tmp").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const auto kept = discard(when_closed);
+  ASSERT_FALSE(kept.has_value());
+  EXPECT_EQ(kept.error().kind, ErrorKind::unavailable);
+  EXPECT_EQ(kept.error().message, "a process has it open");
+  EXPECT_TRUE(fs::exists(in_traces("t.json.tmp")));
+  writer.reset();
+  EXPECT_TRUE(discard(when_closed).value());
+  EXPECT_FALSE(fs::exists(in_traces("t.json.tmp")));
+  fs::create_symlink(path_ / "precious", in_traces("t.json.tmp"));
+  EXPECT_EQ(discard(when_closed).error().kind, ErrorKind::denied);
 }
 
 TEST_F(FilesWorkerPlacesTest, DiscardStaysInTheHeldDirectory) {

@@ -77,7 +77,7 @@ std::string FilesSession::answer(const FilesRequest& request) {
     case Verb::release:
       return encode_status(release(request.pid));
     case Verb::discard:
-      return encode_discarded(discard(request.pid));
+      return encode_discarded(discard(request.pid, request.discard));
     case Verb::library_id: {
       const auto root = owned_.root_of(request.pid);
       if (!root) return encode_library_id(std::unexpected(root.error()));
@@ -264,7 +264,7 @@ Status FilesSession::release(Pid pid) {
   return removed;
 }
 
-Result<bool> FilesSession::discard(Pid pid) {
+Result<bool> FilesSession::discard(Pid pid, FilesWorker::Discard when) {
   const auto places = places_.find(pid);
   if (places == places_.end() || places->second.watched.empty()) {
     return fail(ErrorKind::not_found,
@@ -274,6 +274,11 @@ Result<bool> FilesSession::discard(Pid pid) {
   const std::string name = temporary_name(directory);
   auto there = is_plain_file_of(directory, name, owned_.uid());
   if (!there || !*there) return there;
+  if (when == FilesWorker::Discard::when_closed) {
+    if (auto closed = nobody_has_open(directory, name); !closed) {
+      return std::unexpected(std::move(closed.error()));
+    }
+  }
   // Who swaps the name now could have removed it as well: in a directory of others (sticky) only
   // the owner can.
   if (::unlinkat(directory.fd.get(), name.c_str(), 0) != 0) {
