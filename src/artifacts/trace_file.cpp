@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <string_view>
+#include <system_error>
 
 #include "artifacts/held_directory.h"
 #include "artifacts/in_root.h"
@@ -59,6 +60,23 @@ Result<bool> is_plain_file_of(const TraceDirectory& directory, const std::string
   if (S_ISREG(status.st_mode) && status.st_uid == owner.value && status.st_nlink == 1) return true;
   return fail(ErrorKind::denied, fmt::format("{} is not a plain file of uid {}: it is left alone",
                                              shown, owner.value));
+}
+
+Status nobody_has_open(const TraceDirectory& directory, const std::string& name) {
+  const std::string shown = fmt::format("{}/{}", directory.path, name);
+  const UniqueFd fd(::openat(directory.fd.get(), name.c_str(),
+                             O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.valid()) return fail_errno(errno, shown);
+  // A lease is given to the only one who has the file open. It is not kept: who opens the file
+  // would wait for its end.
+  if (::fcntl(fd.get(), F_SETLEASE, F_WRLCK) == 0) {
+    ::fcntl(fd.get(), F_SETLEASE, F_UNLCK);
+    return {};
+  }
+  return fail(ErrorKind::unavailable,
+              errno == EAGAIN ? "a process has it open"
+                              : fmt::format("whether a process has it open cannot be told: {}",
+                                            std::generic_category().message(errno)));
 }
 
 Result<UniqueFd> open_trace(const TraceDirectory& directory, Uid owner) {

@@ -30,6 +30,11 @@ struct FileStamp {
 [[nodiscard]] Result<bool> is_plain_file_of(const TraceDirectory& directory,
                                             const std::string& name, Uid owner);
 
+// An error (unavailable) when a process has the regular file under the name open, for writing at
+// least, or the kernel does not say: it tells the file's owner. Called as the owner, with SIGIO
+// ignored.
+[[nodiscard]] Status nobody_has_open(const TraceDirectory& directory, const std::string& name);
+
 // Opens the trace: a regular file of `owner` with one link. An error (denied) says what it is
 // instead, in a sentence.
 [[nodiscard]] Result<UniqueFd> open_trace(const TraceDirectory& directory, Uid owner);

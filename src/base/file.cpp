@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,7 +23,10 @@ Result<std::string> read_all(int fd, std::size_t max_bytes) {
   std::string content;
   while (true) {
     const std::size_t old_size = content.size();
-    if (old_size > max_bytes) return fail(ErrorKind::exhausted, "file is too large");
+    if (old_size > max_bytes) {
+      return fail(ErrorKind::exhausted,
+                  fmt::format("file is too large: more than {} bytes", max_bytes));
+    }
     content.resize(old_size + kChunk);
     const ssize_t got = ::read(fd, content.data() + old_size, kChunk);
     if (got < 0 && errno == EINTR) {

@@ -1,4 +1,5 @@
 // dyno as a whole against a scripted daemon: what it prints, where, and its exit code.
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -374,6 +375,56 @@ TEST_F(DynoTest, NothingMatchedIsThree) {
   EXPECT_THAT(err(), Not(HasSubstr("doctor")));
 }
 
+TEST_F(DynoTest, OnlyWhatCanBeWhyIsToldWhereNothingMatched) {
+  const auto finding = [](const char* check, const char* level, std::int64_t pid,
+                          const char* what) {
+    rpc::Finding made;
+    made.check = check;
+    made.level = level;
+    made.pid = pid;
+    made.what = what;
+    return made;
+  };
+  const std::string all = encode(rpc::DiagnoseReply{
+      {finding("realtime", "warning", 0, "normal priority"),
+       finding("clock", "warning", 0, "not synchronised"),
+       finding("base_configuration", "warning", 0, "no /etc/libkineto.conf"),
+       finding("rpc", "broken", 0, "port taken"), finding("disk", "broken", 0, "no room"),
+       finding("endpoint", "broken", 0, "the name is held"),
+       finding("registered", "ok", 100, "registered"),
+       finding("profiler", "warning", 100, "another profiler"),
+       finding("registered", "warning", 101, "has not called")}});
+  std::promise<std::string> asked;
+  rpc::PrepareReply unmatched;
+  rpc::PrepareReply refused = a_plan();
+  refused.session = "";
+  for (rpc::PlannedTrace& each : refused.planned) each.problem = "it is busy";
+  refused.planned.resize(1);
+  daemon({answers({encode(unmatched)}),
+          [&](FakePeer& peer) {
+            asked.set_value(peer.request());
+            peer.reply(all);
+          },
+          answers({encode(refused)}), answers({all})});
+  EXPECT_EQ(dyno(here({"gputrace", "--output", "o", "--user", "ada", "--gpu", "0"})), 3);
+  EXPECT_THAT(err(), HasSubstr("broken: the name is held\n"));
+  EXPECT_THAT(err(), HasSubstr("pid 101: warning: has not called\n"));
+  for (const char* other : {"priority", "synchron", "libkineto", "port", "room", "profiler"}) {
+    EXPECT_THAT(err(), Not(HasSubstr(other)));
+  }
+  const auto request = rpc::decode_diagnose_request(asked.get_future().get());
+  ASSERT_TRUE(request->among.has_value());
+  EXPECT_EQ(request->among->user, "ada");
+  EXPECT_EQ(request->among->gpus, std::vector<int>{0});
+
+  // It has called in, and its trace came to nothing.
+  EXPECT_EQ(dyno(here({"gputrace", "--output", "o", "--pids", "100"})), 4);
+  EXPECT_THAT(err(), HasSubstr("broken: no room\n"));
+  EXPECT_THAT(err(), HasSubstr("pid 100: warning: another profiler\n"));
+  EXPECT_THAT(err(), Not(HasSubstr("held")));
+  EXPECT_THAT(err(), Not(HasSubstr("port taken")));
+}
+
 TEST_F(DynoTest, WhyNothingCanBeTracedIsSaidOnce) {
   rpc::PrepareReply plan = a_plan();
   plan.session = "";
@@ -699,6 +750,15 @@ TEST_F(ExistingDaemonTest, Pause) {
   EXPECT_EQ(dyno(over_tcp({"dcgm-pause", "--duration-s", "10"})), 0);
   EXPECT_EQ(out(), "response = {\"status\":true}\n");
   EXPECT_EQ(dyno(over_tcp({"dcgm-resume"})), 4);
+}
+
+TEST_F(DynoTest, ADirectoryIsNoNameOfATraceFile) {
+  for (const std::string& named : {directory_, std::string(".")}) {
+    EXPECT_EQ(dyno(here({"gputrace", "--log-file", named})), 2);
+    EXPECT_EQ(err(), fmt::format("dyno: --log-file: {0} is a directory: add the name of a file, "
+                                 "such as {0}/trace.json\n",
+                                 directory_));
+  }
 }
 
 TEST_F(DynoTest, UsageErrors) {

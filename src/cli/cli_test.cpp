@@ -552,6 +552,13 @@ TEST(TraceOptions, Lists) {
   for (const char* bad : {"x", "1,", "-1", "7-4", "0-999999", "1-2-3"}) {
     EXPECT_FALSE(parse_numbers("--rank", bad)) << bad;
   }
+  EXPECT_FALSE(parse_numbers("--gpu", "0/1"));
+  EXPECT_EQ(*parse_ranks("--rank", "0/8, 2,4-6,7/8"), (std::vector<int>{0, 2, 4, 5, 6, 7}));
+  EXPECT_EQ(*parse_ranks("--rank", rank_text(0, 1)), std::vector<int>{0}) << "as ps shows it";
+  EXPECT_TRUE(parse_ranks("--rank", "")->empty());
+  for (const char* bad : {"x", "1,", "8/8", "-1/8", "0-1/8", "1/", "/8", "1/8/8", "1/x"}) {
+    EXPECT_FALSE(parse_ranks("--rank", bad)) << bad;
+  }
 }
 
 TEST(TraceOptions, Request) {

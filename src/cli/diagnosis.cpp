@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -43,6 +44,42 @@ std::vector<rpc::Finding> nothing_there(const rpc::DiagnoseRequest& about) {
   return findings;
 }
 
+// Those that have called in, and do so.
+std::set<std::int64_t> callers_in(const std::vector<rpc::Finding>& findings) {
+  std::set<std::int64_t> pids;
+  for (const rpc::Finding& each : findings) {
+    if (each.check == "registered" && each.level == "ok") pids.insert(each.pid);
+  }
+  return pids;
+}
+
+// What the host lacks for good (its clock, real-time priority, ...) is no news after a failure that
+// has another cause: only what keeps processes from calling in, where one has not, and what keeps
+// those that have from writing.
+class Explanation {
+ public:
+  Explanation(const rpc::DiagnoseRequest& about, std::set<std::int64_t> callers)
+      : named_(!about.pids.empty()), callers_(std::move(callers)) {
+    missing_ = !named_ || std::ranges::any_of(about.pids, [this](std::int64_t pid) {
+      return !callers_.contains(pid);
+    });
+  }
+
+  [[nodiscard]] bool holds(const rpc::Finding& finding) const {
+    if (finding.level != "broken" && finding.level != "warning") return false;
+    // A process that calls in was there to be matched.
+    if (finding.pid != 0) return named_ || !callers_.contains(finding.pid);
+    const std::string_view check = finding.check;
+    if (check == "disk") return named_ && !callers_.empty();
+    return missing_ && (check == "endpoint" || check == "capability" || check == "processes");
+  }
+
+ private:
+  bool named_;
+  std::set<std::int64_t> callers_;
+  bool missing_ = false;
+};
+
 }  // namespace
 
 std::vector<rpc::Finding> ask_why(Client& client, const rpc::DiagnoseRequest& about) {
@@ -54,9 +91,8 @@ std::vector<rpc::Finding> ask_why(Client& client, const rpc::DiagnoseRequest& ab
     return nothing ? nothing_there(about) : std::vector<rpc::Finding>{};
   }
   std::vector<rpc::Finding> findings = std::move(reply->findings);
-  std::erase_if(findings, [](const rpc::Finding& each) {
-    return each.level != "broken" && each.level != "warning";
-  });
+  const Explanation explanation(about, callers_in(findings));
+  std::erase_if(findings, [&](const rpc::Finding& each) { return !explanation.holds(each); });
   std::ranges::stable_partition(findings, [](const auto& each) { return each.level == "broken"; });
   return findings;
 }

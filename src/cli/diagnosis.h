@@ -10,9 +10,9 @@
 
 namespace dynolog {
 
-// What is broken or warned about, the broken first; that nothing is there which was asked about is
-// broken too. Empty when the daemon cannot say, an older one that does not know the question
-// included.
+// What is broken or warned about and can be why, the broken first; that nothing is there which was
+// asked about is broken too. Empty when the daemon cannot say, an older one that does not know the
+// question included.
 [[nodiscard]] std::vector<rpc::Finding> ask_why(Client& client, const rpc::DiagnoseRequest& about);
 
 // The processes of which there is something to explain: those without a trace, and those of `named`

@@ -37,7 +37,7 @@ Result<rpc::SelectionSpec> selection_of(const GputraceOptions& options) {
   auto pids = parse_pids("--pids", options.pids);
   if (!pids) return std::unexpected(pids.error());
   selection.pids = std::move(*pids);
-  auto ranks = parse_numbers("--rank", options.ranks);
+  auto ranks = parse_ranks("--rank", options.ranks);
   if (!ranks) return std::unexpected(ranks.error());
   selection.ranks = std::move(*ranks);
   auto gpus = parse_numbers("--gpu", options.gpus);
@@ -171,6 +171,27 @@ Result<std::vector<int>> parse_numbers(std::string_view option, std::string_view
     }
   }
   return numbers;
+}
+
+Result<std::vector<int>> parse_ranks(std::string_view option, std::string_view text) {
+  std::vector<int> ranks;
+  if (trim(text).empty()) return ranks;
+  for (const std::string_view part : split(text, ',')) {
+    const auto slash = part.find('/');
+    if (slash != std::string_view::npos) {
+      const auto rank = parse_number<int>(trim(part.substr(0, slash)));
+      const auto world = parse_number<int>(trim(part.substr(slash + 1)));
+      if (!rank || !world || *rank < 0 || *rank >= *world) {
+        return fail(ErrorKind::invalid,
+                    fmt::format("{}: \"{}\" is no rank such as 3, or 3/8 as `dyno ps` shows it",
+                                option, clean_text(part, 40)));
+      }
+    }
+    if (const Status added = append_numbers(option, part.substr(0, slash), ranks); !added) {
+      return std::unexpected(added.error());
+    }
+  }
+  return ranks;
 }
 
 Result<std::vector<std::string>> parse_names(std::string_view option, std::string_view text) {

@@ -57,6 +57,8 @@ struct GputraceOptions {
 // "0,2,4-7" -> {0, 2, 4, 5, 6, 7}; `option` is named in the error.
 [[nodiscard]] Result<std::vector<int>> parse_numbers(std::string_view option,
                                                      std::string_view text);
+// The same of ranks, which may also be given as `dyno ps` shows them: "3/8" -> {3}.
+[[nodiscard]] Result<std::vector<int>> parse_ranks(std::string_view option, std::string_view text);
 // "a, b" -> {"a", "b"}; an empty one is an error.
 [[nodiscard]] Result<std::vector<std::string>> parse_names(std::string_view option,
                                                            std::string_view text);

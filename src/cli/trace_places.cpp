@@ -6,12 +6,15 @@
 #include <string_view>
 
 #include "base/path_template.h"
+#include "base/text.h"
 #include "base/time_text.h"
 #include "cli/brought_names.h"
 #include "cli/received_file.h"
 
 namespace dynolog {
 namespace {
+
+constexpr std::size_t kMaxShown = 500;
 
 std::string joined(const std::string& directory, std::string_view name) {
   return fmt::format("{}/{}", directory == "/" ? "" : directory, name);
@@ -69,8 +72,17 @@ Status TracePlaces::choose_log_file(const std::string& log_file, bool local) {
   }
   log_file_ =
       log_file.starts_with('/') ? log_file : absolute(log_file, as_pattern(working_directory_));
-  if (const auto good = expand_path(log_file_, {}); !good) return std::unexpected(good.error());
+  const auto named = expand_path(log_file_, {});
+  if (!named) return std::unexpected(named.error());
   if (!local) return {};
+  // What follows here decides too where the job sees another directory: the file is brought then.
+  const bool is_whole = !has_placeholders(log_file_) && !named->ends_with('/');
+  if (is_whole && !directory_id(*named).empty()) {
+    return fail(ErrorKind::invalid,
+                fmt::format("{} is a directory: add the name of a file, such as {}",
+                            clean_text(*named, kMaxShown),
+                            clean_text(joined(*named, "trace.json"), kMaxShown)));
+  }
   std::string directory = log_file_.substr(0, log_file_.rfind('/'));
   // One that is another for each process cannot be compared.
   if (has_placeholders(directory)) return {};

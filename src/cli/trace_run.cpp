@@ -148,7 +148,10 @@ class TraceRun {
         "calls in once it has imported torch.\n",
         same_daemon(global_, "ps"));
     const ExitCode code = exit_code(outcome_);
-    ask_about({.pids = selection_.pids, .job = selection_.job, .iterations = false});
+    rpc::DiagnoseRequest about{.pids = selection_.pids, .job = selection_.job, .iterations = false};
+    // Of all others nobody asked.
+    if (about.pids.empty() && !about.job) about.among = selection_;
+    ask_about(about);
     say_why();
     if (global_.json) world_.out << trace_json(plan_, outcome_, code);
     return code;

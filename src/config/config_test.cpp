@@ -396,7 +396,8 @@ TEST_F(ConfigTest, FlagfileErrorsNameFileAndLine) {
   const std::string circle = file("circle", "--flagfile=" + path("circle") + "\n");
   EXPECT_THAT(error({"--flagfile", circle}), HasSubstr("nested more than 8 deep"));
   const std::string big = file("big", std::string(kMaxConfigFile + 1, '#'));
-  EXPECT_THAT(error({"--flagfile", big}), HasSubstr("big"));
+  EXPECT_EQ(error({"--flagfile", big}), big + ": file is too large: more than 262144 bytes");
+  EXPECT_EQ(error({"--config", big}), big + ": file is too large: more than 262144 bytes");
 }
 
 TEST_F(ConfigTest, TomlHasTheNamesOfTheFlags) {
@@ -443,6 +444,9 @@ TEST_F(ConfigTest, TomlErrorsNameFileLineAndKey) {
   EXPECT_THAT(message("port = 5\nport = 6"), StartsWith(":2: "));
   EXPECT_THAT(message("port = 5\nPort = 6"), HasSubstr("given twice"));
   EXPECT_THAT(message("json_file = \"open"), StartsWith(":1: "));
+  EXPECT_EQ(message("port = 5\n" + std::string(100'000, '[')),
+            ":2: brackets and dotted keys are nested more than 64 deep; options are flat, as the "
+            "flags are");
   EXPECT_THAT(message("x = " + std::string(100'000, '[')), StartsWith(":1: "));
 }
 

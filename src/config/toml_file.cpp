@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "config/layers.h"
+#include "config/toml_nesting.h"
 
 namespace dynolog {
 namespace {
@@ -82,6 +83,12 @@ Result<Layer> read_toml(std::string_view text, std::string_view path) {
   const auto where = [&shown](const toml::source_region& source) {
     return fmt::format("{}:{}: ", shown, source.begin.line);
   };
+  if (const auto line = line_nested_too_deep(text)) {
+    return fail(ErrorKind::invalid,
+                fmt::format("{}:{}: brackets and dotted keys are nested more than {} deep; options "
+                            "are flat, as the flags are",
+                            shown, *line, kMaxTomlNesting));
+  }
   toml::table table;
   try {
     table = toml::parse(text, path);

@@ -335,7 +335,8 @@ class WiredDaemon final : public Daemon {
         .own_directories = std::move(own_directories),
         .status = [this] { return status_.status(); },
         .endpoints = [this] { return endpoints_.problems(); },
-        .traced = [this](Pid pid) { return sessions_->state_of(pid).has_value(); }});
+        .traced = [this](Pid pid) { return sessions_->state_of(pid).has_value(); },
+        .find_user = [this](const std::string& user) { return registry_.find_user(user); }});
   }
 
   void start_rpc() {

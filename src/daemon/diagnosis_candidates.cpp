@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "processes/diagnosis.h"
-#include "processes/selection.h"
 
 namespace dynolog {
 namespace {
@@ -50,15 +49,12 @@ std::vector<Candidate> merged(const std::vector<const ProcessEntry*>& registered
   return candidates;
 }
 
-void mark_wanted(const rpc::DiagnoseRequest& request, const Caller& caller, MonotonicTime now,
+void mark_wanted(const Selection& selection, const Caller& caller, MonotonicTime now,
                  const std::vector<const ProcessEntry*>& entries, Candidates& candidates) {
-  if (request.pids.empty() && !request.job) {
+  if (selection.empty()) {
     for (Candidate& candidate : candidates.all) candidate.wanted = true;
     return;
   }
-  Selection selection;
-  selection.job = request.job;
-  selection.pids = request.pids;
   const Selected selected = select_processes(entries, selection, caller, now);
   // What a trace would skip is meant too.
   std::set<Pid> pids;
@@ -66,9 +62,9 @@ void mark_wanted(const rpc::DiagnoseRequest& request, const Caller& caller, Mono
   for (const Skipped& skipped : selected.skipped) pids.insert(skipped.pid);
   for (Candidate& candidate : candidates.all) {
     candidate.wanted = pids.contains(candidate.entry.key.pid);
-    candidate.named = candidate.wanted && !request.pids.empty();
+    candidate.named = candidate.wanted && !selection.pids.empty();
   }
-  for (const std::int64_t pid : request.pids) {
+  for (const std::int64_t pid : selection.pids) {
     const bool found = std::ranges::any_of(candidates.all, [pid](const Candidate& candidate) {
       return candidate.wanted &&
              (candidate.entry.key.pid.value == pid ||
@@ -81,9 +77,8 @@ void mark_wanted(const rpc::DiagnoseRequest& request, const Caller& caller, Mono
 }  // namespace
 
 Candidates find_candidates(const std::vector<const ProcessEntry*>& registered,
-                           const std::vector<ScannedProcess>& scanned,
-                           const rpc::DiagnoseRequest& request, const Caller& caller,
-                           MonotonicTime now) {
+                           const std::vector<ScannedProcess>& scanned, const Selection& selection,
+                           const Caller& caller, MonotonicTime now) {
   Candidates candidates;
   candidates.all = merged(registered, scanned, caller, now);
   std::vector<const ProcessEntry*> entries;
@@ -98,7 +93,7 @@ Candidates find_candidates(const std::vector<const ProcessEntry*>& registered,
       candidate.forked_from = forked_from({*candidate.entry.facts, candidate.signs}, seen);
     }
   }
-  mark_wanted(request, caller, now, entries, candidates);
+  mark_wanted(selection, caller, now, entries, candidates);
   return candidates;
 }
 

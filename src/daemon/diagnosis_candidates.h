@@ -11,7 +11,7 @@
 #include "processes/process_signs.h"
 #include "processes/process_table.h"
 #include "processes/role.h"
-#include "rpc/protocol/messages.h"
+#include "processes/selection.h"
 
 namespace dynolog {
 
@@ -21,7 +21,7 @@ struct Candidate {
   ProcessSigns signs;       // of nothing where the scan has not seen it
   Part part;
   std::optional<Pid> forked_from;
-  bool wanted = false;  // the request means it
+  bool wanted = false;  // the selection means it
   bool named = false;   // by its pid
 };
 
@@ -30,9 +30,10 @@ struct Candidates {
   std::vector<std::int64_t> unmatched;  // pids that were named and mean nothing here
 };
 
+// All are wanted without a selection. What a trace would skip of those that it means is wanted too.
 [[nodiscard]] Candidates find_candidates(const std::vector<const ProcessEntry*>& registered,
                                          const std::vector<ScannedProcess>& scanned,
-                                         const rpc::DiagnoseRequest& request, const Caller& caller,
+                                         const Selection& selection, const Caller& caller,
                                          MonotonicTime now);
 
 }  // namespace dynolog

@@ -96,9 +96,10 @@ TEST(DiagnosisCandidatesTest, AProcessThatChangedItsUserSinceItCalledIsRoots) {
 TEST(DiagnosisCandidatesTest, PidsAreOfTheHostOrOfTheirNamespace) {
   auto inside = scanned(10);
   inside.facts.namespace_pid = 7;
-  rpc::DiagnoseRequest request;
-  request.pids = {7, 11, 12};
-  const auto found = find_candidates({}, {inside, scanned(11), scanned(13)}, request, user(), kNow);
+  Selection selection;
+  selection.pids = {7, 11, 12};
+  const auto found =
+      find_candidates({}, {inside, scanned(11), scanned(13)}, selection, user(), kNow);
   EXPECT_THAT(pids(found, true), ElementsAre(10, 11));
   EXPECT_TRUE(found.all[0].named);
   EXPECT_THAT(found.unmatched, ElementsAre(12));
@@ -111,13 +112,28 @@ TEST(DiagnosisCandidatesTest, AJobIsAllOfItsProcesses) {
   auto launcher = scanned(9);
   launcher.facts.job.job = JobId{"77"};
   launcher.facts.job.launcher = true;
-  rpc::DiagnoseRequest request;
-  request.job = "77";
-  const auto found = find_candidates({}, {launcher, rank, scanned(11)}, request, user(), kNow);
+  Selection selection;
+  selection.job = "77";
+  const auto found = find_candidates({}, {launcher, rank, scanned(11)}, selection, user(), kNow);
   EXPECT_THAT(pids(found, true), ElementsAre(9, 10));
   EXPECT_FALSE(found.all[0].named);
   EXPECT_EQ(found.all[0].part.role, Role::launcher);
   EXPECT_EQ(found.all[1].part.role, Role::worker);
+}
+
+TEST(DiagnosisCandidatesTest, OfASelectionOnlyWhatItMeans) {
+  auto other = scanned(12);
+  other.facts.command = "python serve.py";
+  const std::vector all{scanned(10), scanned(11, 1001), other};
+  Selection selection;
+  selection.uid = Uid{1000};
+  EXPECT_THAT(pids(find_candidates({}, all, selection, root(), kNow), true), ElementsAre(10, 12));
+  selection.command = "serve";
+  const auto found = find_candidates({}, all, selection, root(), kNow);
+  EXPECT_THAT(pids(found, true), ElementsAre(12));
+  EXPECT_FALSE(found.all[2].named);
+  selection.gpus = {0};
+  EXPECT_THAT(pids(find_candidates({}, all, selection, root(), kNow), true), IsEmpty());
 }
 
 TEST(DiagnosisCandidatesTest, AForkIsSeenAmongAll) {

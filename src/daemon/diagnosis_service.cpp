@@ -85,11 +85,12 @@ bool is_dcgm(const ProfilingTool& tool) {
 
 class DaemonDiagnosis::Run {
  public:
-  Run(const World& world, Caller caller, rpc::DiagnoseRequest request,
+  Run(const World& world, Caller caller, rpc::DiagnoseRequest request, Selection selection,
       rpc::Done<rpc::DiagnoseReply> done, std::function<void()> on_end)
       : world_(world),
         caller_(std::move(caller)),
         request_(std::move(request)),
+        selection_(std::move(selection)),
         done_(std::move(done)),
         on_end_(std::move(on_end)),
         endpoints_(world.endpoints()) {
@@ -131,7 +132,7 @@ class DaemonDiagnosis::Run {
 
   void on_scan(ScanOutcome outcome) {
     outcome_ = std::move(outcome);
-    candidates_ = find_candidates(world_.processes.all(), outcome_.processes, request_, caller_,
+    candidates_ = find_candidates(world_.processes.all(), outcome_.processes, selection_, caller_,
                                   world_.clock.monotonic());
     patience_ = world_.loop.after(kOwnersTime, [this] { finish(); });
     ask_versions();
@@ -311,7 +312,7 @@ class DaemonDiagnosis::Run {
     HostFacts facts;
     facts.status = world_.status();
     facts.system_mode = world_.system_mode;
-    facts.for_root = caller_.host_root;
+    facts.may_name_holder = may_name_holder();
     if (const auto status = read_file(world_.root.proc + "/self/status", kMaxSmallFile)) {
       facts.capabilities = effective_capabilities(*status);
     }
@@ -374,14 +375,18 @@ class DaemonDiagnosis::Run {
     return subject;
   }
 
+  // A user's own daemon finds only what its user could.
+  bool may_name_holder() const { return caller_.host_root || !world_.system_mode; }
+
   DiagnosisGround ground() const {
     DiagnosisGround ground;
     ground.now = world_.clock.monotonic();
     ground.network_namespace = link_at(world_.root.proc + "/self/ns/net");
     for (const auto& [endpoint, problem] : endpoints_) {
       if (endpoint == "abstract") {
+        ground.wants_abstract = true;
         ground.serves_abstract = problem.empty();
-        if (caller_.host_root) ground.abstract_problem = problem;
+        if (may_name_holder()) ground.abstract_problem = problem;
       } else if (problem.empty()) {
         ground.directories[endpoint] = id_of(endpoint);
       }
@@ -398,6 +403,7 @@ class DaemonDiagnosis::Run {
   const World& world_;
   Caller caller_;
   rpc::DiagnoseRequest request_;
+  Selection selection_;
   rpc::Done<rpc::DiagnoseReply> done_;
   std::function<void()> on_end_;
   std::map<std::string, std::string> endpoints_;
@@ -419,6 +425,22 @@ DaemonDiagnosis::DaemonDiagnosis(World world) : world_(std::move(world)) {}
 
 DaemonDiagnosis::~DaemonDiagnosis() = default;
 
+Result<Selection> DaemonDiagnosis::selection_of(const rpc::DiagnoseRequest& request) const {
+  Selection selection;
+  selection.pids = request.pids;
+  selection.job = request.job;
+  if (!request.among) return selection;
+  selection.ranks = request.among->ranks;
+  selection.command = request.among->command;
+  selection.gpus = request.among->gpus;
+  selection.container = request.among->container;
+  if (!request.among->user) return selection;
+  selection.uid = world_.find_user(*request.among->user);
+  if (selection.uid) return selection;
+  return fail(ErrorKind::invalid,
+              fmt::format("no user {} on this host", clean_text(*request.among->user, 80)));
+}
+
 void DaemonDiagnosis::diagnose(const Caller& caller, rpc::DiagnoseRequest request,
                                rpc::Done<rpc::DiagnoseReply> done) {
   const auto of_user = std::ranges::count_if(runs_, [&](const std::unique_ptr<Run>& run) {
@@ -434,9 +456,14 @@ void DaemonDiagnosis::diagnose(const Caller& caller, rpc::DiagnoseRequest reques
     done(fail(ErrorKind::exhausted, "other diagnoses are under way: ask again in a few seconds"));
     return;
   }
+  auto selection = selection_of(request);
+  if (!selection) {
+    done(std::unexpected(std::move(selection.error())));
+    return;
+  }
   const auto place = runs_.emplace(runs_.end());
-  *place = std::make_unique<Run>(world_, caller, std::move(request), std::move(done),
-                                 [this, place] { runs_.erase(place); });
+  *place = std::make_unique<Run>(world_, caller, std::move(request), std::move(*selection),
+                                 std::move(done), [this, place] { runs_.erase(place); });
 }
 
 }  // namespace dynolog

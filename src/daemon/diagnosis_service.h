@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "daemon/process_registry.h"
 #include "daemon/torch_facts_reader.h"
 #include "net/event_loop.h"
+#include "processes/selection.h"
 #include "rpc/services.h"
 
 namespace dynolog {
@@ -37,6 +39,7 @@ class DaemonDiagnosis final : public rpc::DiagnosisService {
     // Where jobs are served: "abstract" or the directory, and the problem, "" when it is up.
     std::function<std::map<std::string, std::string>()> endpoints;
     std::function<bool(Pid)> traced;  // a trace of ours is under way
+    std::function<std::optional<Uid>(const std::string&)> find_user;  // by name or number
   };
 
   explicit DaemonDiagnosis(World world);
@@ -52,6 +55,8 @@ class DaemonDiagnosis final : public rpc::DiagnosisService {
 
  private:
   class Run;
+  [[nodiscard]] Result<Selection> selection_of(const rpc::DiagnoseRequest& request) const;
+
   World world_;
   std::list<std::unique_ptr<Run>> runs_;
 };

@@ -28,6 +28,10 @@ class DiagnosisServiceTest : public ::testing::Test {
   DiagnosisServiceTest() {
     call_in(10, 1000);
     call_in(11, 1001);
+    serve(true);
+  }
+
+  void serve(bool system_mode) {
     service_.emplace(DaemonDiagnosis::World{
         .loop = loop_,
         .clock = clock_,
@@ -36,11 +40,20 @@ class DiagnosisServiceTest : public ::testing::Test {
         .executable = "/none/dynolog",
         .processes = table_,
         .torch = torch_,
-        .system_mode = true,
+        .system_mode = system_mode,
         .own_directories = {"/run/none"},
-        .status = [] { return rpc::StatusReply{}; },
+        .status =
+            [this] {
+              rpc::StatusReply status;
+              status.features = features_;
+              return status;
+            },
         .endpoints = [] { return std::map<std::string, std::string>{{"abstract", ""}}; },
-        .traced = [](Pid) { return false; }});
+        .traced = [](Pid) { return false; },
+        .find_user = [](const std::string& user) -> std::optional<Uid> {
+          if (user == "bob") return Uid{1001};
+          return std::nullopt;
+        }});
   }
 
   void call_in(int pid, unsigned uid) {
@@ -89,6 +102,7 @@ class DiagnosisServiceTest : public ::testing::Test {
   CapturingLog log_;
   NoTorch torch_;
   ProcessTable table_;
+  std::vector<rpc::FeatureState> features_;
   std::optional<DaemonDiagnosis> service_;
   std::vector<std::optional<Result<rpc::DiagnoseReply>>> answers_;
   LoopGuard guard_{loop_};
@@ -112,6 +126,42 @@ TEST_F(DiagnosisServiceTest, RootIsToldOfEverybodys) {
   ask(user(0));
   loop_.run();
   EXPECT_THAT(pids(answer(0)), ::testing::ElementsAre(10, 11));
+}
+
+TEST_F(DiagnosisServiceTest, OfASelectionThatMeansNothingTheHostIsToldOf) {
+  rpc::DiagnoseRequest request;
+  request.among.emplace().user = "bob";
+  ask(user(0), request);
+  request.among->command = "serve.py";
+  ask(user(0), request);
+  request.among->user = "nobody here";
+  ask(user(0), request);
+  loop_.run();
+  EXPECT_THAT(pids(answer(0)), ::testing::ElementsAre(11));
+  EXPECT_THAT(pids(answer(1)), ::testing::IsEmpty());
+  ASSERT_TRUE(answer(1).has_value());
+  EXPECT_FALSE(answer(1)->findings.empty());
+  ASSERT_FALSE(answer(2).has_value());
+  EXPECT_EQ(answer(2).error().message, "no user nobody here on this host");
+}
+
+TEST_F(DiagnosisServiceTest, WhoHoldsTheNameIsToldToRootAndByAUsersOwnDaemon) {
+  features_ = {{"kineto:abstract", "degraded", "the name is held by process 7 (dynolog)"}};
+  ask(user(0));
+  ask(user(1000));
+  loop_.run();
+  const auto told = [this](std::size_t place) {
+    std::string text;
+    for (const auto& finding : answer(place)->findings) text += finding.what + "\n";
+    return text;
+  };
+  EXPECT_THAT(told(0), HasSubstr("process 7 (dynolog)"));
+  EXPECT_THAT(told(1), ::testing::Not(HasSubstr("process 7")));
+  answers_.clear();
+  serve(false);  // it sees what its user sees
+  ask(user(1000));
+  loop_.run();
+  EXPECT_THAT(told(0), HasSubstr("process 7 (dynolog)"));
 }
 
 TEST_F(DiagnosisServiceTest, WhatCouldNotBeLookedAtIsNotSaidToBeMissing) {

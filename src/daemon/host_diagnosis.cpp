@@ -12,6 +12,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "processes/diagnosis.h"
 
 namespace dynolog {
 namespace {
@@ -45,18 +46,18 @@ void daemon_itself(const HostFacts& facts, Verdicts& verdicts) {
 
 // --- endpoints, RPC, priority: the features that `dyno status` shows ---
 
-Verdict abstract_endpoint(const rpc::FeatureState& feature, bool for_root) {
+Verdict abstract_endpoint(const rpc::FeatureState& feature, bool may_name_holder) {
   if (feature.state == "off") {
     return {"endpoint", Level::note, "the abstract name @dynolog is not served: " + feature.reason,
             "only jobs with KINETO_IPC_SOCKET_DIR reach this daemon",
             "start jobs with what `dyno env` prints, or the daemon with --enable_ipc_monitor"};
   }
-  return {"endpoint", Level::broken,
-          for_root ? feature.reason
-                   : "the abstract name @dynolog cannot be had: another process holds it",
+  const std::string problem =
+      may_name_holder ? feature.reason
+                      : "the abstract name @dynolog cannot be had: another process holds it";
+  return {"endpoint", Level::broken, problem,
           "jobs without KINETO_IPC_SOCKET_DIR call its holder, and cannot be traced from here",
-          "end the other daemon; this one takes the name within 5 s. Until then start jobs with "
-          "what `dyno env` prints"};
+          advice_on_held_name(problem)};
 }
 
 Verdict directory_endpoint(const rpc::FeatureState& feature) {
@@ -106,7 +107,7 @@ void features(const HostFacts& facts, Verdicts& verdicts) {
       if (!good) verdicts.push_back(realtime(feature));
     } else if (feature.name == "kineto:abstract") {
       endpoints += good ? 1 : 0;
-      if (!good) verdicts.push_back(abstract_endpoint(feature, facts.for_root));
+      if (!good) verdicts.push_back(abstract_endpoint(feature, facts.may_name_holder));
     } else if (feature.name.starts_with("kineto:")) {
       endpoints += good ? 1 : 0;
       if (!good) verdicts.push_back(directory_endpoint(feature));

@@ -29,8 +29,8 @@ struct HostFacts {
   bool dcgm_runs = false;                         // of root's, whose pid is nobody else's business
   std::size_t hung = 0;                           // processes that could not be read to the end
   std::string incomplete;                         // why not all processes were looked at
-  // A process of another user's is named to root only.
-  bool for_root = false;
+  // Who holds a name that is taken: another user's process is named to root only.
+  bool may_name_holder = false;
 };
 
 // Checks, in one word each: "daemon", "endpoint", "rpc", "realtime", "feature", "queue",

@@ -36,7 +36,7 @@ HostFacts good() {
   facts.look->spaces = {{"/run/dynolog", 1ULL << 30U, "", ""}, {"/tmp", 1ULL << 40U, "", ""}};
   facts.clock = ClockSync{.synchronised = true, .largest_error = Milliseconds(2)};
   facts.base_configuration = "ON_DEMAND_CONFIG_UPDATE_INTERVAL_SECS=1\n";
-  facts.for_root = true;
+  facts.may_name_holder = true;
   return facts;
 }
 
@@ -191,11 +191,18 @@ INSTANTIATE_TEST_SUITE_P(OfTheHost, HostCase, ::testing::ValuesIn(host_cases()),
 
 TEST(HostDiagnosisTest, AnotherUsersProcessIsNotNamedToOrdinaryUsers) {
   HostFacts facts = good();
-  facts.for_root = false;
+  facts.may_name_holder = false;
   set_feature(facts, "kineto:abstract", "degraded",
               "the abstract socket @dynolog is held by process 7 (python)");
   EXPECT_THAT(shown(diagnose_host(facts)), Not(HasSubstr("process 7")));
   EXPECT_THAT(shown(diagnose_host(facts)), HasSubstr("another process holds it"));
+  EXPECT_THAT(shown(diagnose_host(facts)), HasSubstr("`ss -xap | grep @dynolog` names to root"));
+  facts.may_name_holder = true;
+  EXPECT_THAT(shown(diagnose_host(facts)), HasSubstr("process 7 (python)"));
+  EXPECT_THAT(shown(diagnose_host(facts)), Not(HasSubstr("ss -xap")));
+  set_feature(facts, "kineto:abstract", "degraded",
+              "the abstract socket @dynolog is held by a process that cannot be seen from here");
+  EXPECT_THAT(shown(diagnose_host(facts)), HasSubstr("`ss -xap | grep @dynolog` names to root"));
 }
 
 TEST(HostDiagnosisTest, DcgmIsToldOnceAndWithoutItsPid) {

@@ -117,6 +117,7 @@ PlacesAsked places_of(const TracePlace& place, bool make_directories) {
   return {.file = place.file,
           .elsewhere = place.elsewhere,
           .target = place.in_place ? "" : place.target,
+          .named = place.in_place ? "" : place.named,
           .make_directories = make_directories};
 }
 

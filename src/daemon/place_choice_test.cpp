@@ -177,6 +177,14 @@ TEST(PlaceChoice, AnExistingClientsOwnPathIsJudgedAloneByItsDirectory) {
   EXPECT_EQ(claimed_file(in_place(), both(there, {})), "1:2/t_7.json");
 }
 
+TEST(PlaceChoice, AWorkerIsToldWhatWasNamedOfATargetThatItBringsTo) {
+  TracePlace place = asked();
+  place.named = "/home/a b/t";
+  EXPECT_EQ(places_of(place).named, "/home/a b/t");
+  place.in_place = true;
+  EXPECT_EQ(places_of(place).named, "") << "an existing client's path is what it says";
+}
+
 TEST(PlaceWishes, NoDirectoryIsMadeBesideTheCallersOwn) {
   PlaceWishes wishes{
       .bring = Bring::other_view, .caller_directory = "1:1", .make_directories = true};

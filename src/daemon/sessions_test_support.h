@@ -35,7 +35,7 @@ struct FakeFiles {
   std::vector<Open<std::string, void>> completions;
   std::vector<Open<std::uint64_t, FileChunk>> reads;
   std::vector<Open<bool, void>> releases;
-  std::vector<Open<bool, bool>> discards;
+  std::vector<Open<FilesWorker::Discard, bool>> discards;
 
   struct Started {
     std::vector<FilesIdentity> identities;
@@ -81,8 +81,8 @@ class FakeFilesWorker final : public FilesWorker {
   void release(Pid pid, std::function<void(Status)> done) override {
     files_.releases.push_back({pid, true, std::move(done)});
   }
-  void discard(Pid pid, std::function<void(Result<bool>)> removed) override {
-    files_.discards.push_back({pid, true, std::move(removed)});
+  void discard(Pid pid, Discard when, std::function<void(Result<bool>)> removed) override {
+    files_.discards.push_back({pid, when, std::move(removed)});
   }
   void torch_library_id(Pid, std::string, std::function<void(Result<std::string>)>) override {}
   void torch_facts(Pid, std::string, std::string,

@@ -181,6 +181,8 @@ void TraceSessions::note_end(Live& live, const ProcessTrace& trace) {
   if (worker == nullptr || !trace.written_path().empty()) return;
   if (trace.may_still_write() && !trace.request().place.in_place) {
     expect_late(live, pid);
+    // Of one that was given up on for its time alone the process has the file open.
+    if (trace.state() == TraceState::rejected) discard_rest(live, trace);
     return;
   }
   worker->unwatch(pid);
@@ -218,6 +220,8 @@ void TraceSessions::end_late(const SessionId& id, Pid pid) {
   Live* const live = find(id);
   if (live == nullptr || live->late.erase(pid) == 0) return;
   if (FilesWorker* const worker = live->worker_of(pid)) worker->unwatch(pid);
+  const auto trace = live->session.traces.find(pid);
+  if (trace != live->session.traces.end()) discard_rest(*live, trace->second);
   drop_workers_if_idle(id);
 }
 

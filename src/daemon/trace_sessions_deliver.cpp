@@ -30,7 +30,7 @@ void TraceSessions::bring(Live& live, ProcessTrace& trace) {
   FilesWorker* const worker = live.worker_of(trace.key().pid);
   // PyTorch leaves the empty temporary of the trace that it would have made beside a snapshot.
   if (worker != nullptr && trace.request().memory_snapshot) {
-    worker->discard(trace.key().pid, [](const Result<bool>&) {});
+    worker->discard(trace.key().pid, FilesWorker::Discard::at_once, [](const Result<bool>&) {});
   }
   if (worker == nullptr) {
     settle(live, trace, fail(ErrorKind::unavailable, "its files worker ended"));
@@ -130,12 +130,15 @@ void TraceSessions::audit_delivery(const Live& live, Pid pid, const TraceDeliver
                              {"file_id", delivery.file_id}}});
 }
 
-// What only we can name: nobody else would take it away. Not while its process may go on with it.
+// What only we can name: nobody else would take it away. While its process may go on with it, only
+// where it has let go of it.
 void TraceSessions::discard_rest(Live& live, const ProcessTrace& trace) {
   const Pid pid = trace.key().pid;
   FilesWorker* const worker = live.worker_of(pid);
-  if (worker == nullptr || trace.request().place.in_place || trace.may_still_write()) return;
-  worker->discard(pid,
+  if (worker == nullptr || trace.request().place.in_place) return;
+  const auto when =
+      trace.may_still_write() ? FilesWorker::Discard::when_closed : FilesWorker::Discard::at_once;
+  worker->discard(pid, when,
                   awaited<Result<bool>>(
                       live, pid, [this](Live& mine, const ProcessTrace& its, Result<bool> removed) {
                         const std::string file = its.request().place.file + ".tmp";

@@ -625,12 +625,37 @@ TEST_F(TraceSessionsTest, WhatATraceLeavesUnderOurNameIsRemoved) {
                                  .time = clock_.monotonic()});
   settle(loop_);
   ASSERT_EQ(files_.discards.size(), 1U);
+  EXPECT_EQ(files_.discards[0].asked, FilesWorker::Discard::at_once);
   EXPECT_EQ(files_.alive(), 1U) << "until it has answered";
   files_.discards[0].done(true);
   settle(loop_);
   EXPECT_EQ(update(session, kPid).state, "busy");
   EXPECT_THAT(update(session, kPid).notes, Contains(HasSubstr("is removed")));
   EXPECT_EQ(files_.alive(), 0U);
+}
+
+TEST_F(TraceSessionsTest, WhatAProcessMayGoOnWithIsRemovedOnlyWhereItHasLetGo) {
+  add_process(kPid);
+  const std::string session = commit(prepare(request("/data/t.json", "never")).session);
+  const auto& put = kineto_.puts.at(0);
+  sessions_->on_handed_over({.key = put.key,
+                             .trace_id = put.request.trace_id,
+                             .start = clock_.wall() + std::chrono::seconds(1),
+                             .time = clock_.monotonic(),
+                             .wall = clock_.wall()});
+  sessions_->on_receipt({.key = put.key,
+                         .trace_id = put.request.trace_id,
+                         .read = false,
+                         .time = clock_.monotonic()});
+  settle(loop_);
+  ASSERT_EQ(update(session, kPid).state, "rejected");
+  ASSERT_EQ(files_.discards.size(), 1U);
+  EXPECT_EQ(files_.discards[0].asked, FilesWorker::Discard::when_closed);
+  files_.discards[0].done(fail(ErrorKind::unavailable, "a process has it open"));
+  settle(loop_);
+  EXPECT_THAT(update(session, kPid).notes,
+              Contains(HasSubstr(".tmp may be left unfinished: a process has it open")));
+  EXPECT_EQ(files_.alive(), 1U) << "its file may yet come";
 }
 
 TEST_F(TraceSessionsTest, ARestartedDaemonGoesOnWithAWrittenFile) {

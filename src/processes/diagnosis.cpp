@@ -258,9 +258,12 @@ Found abstract_name(const Subject& subject, const Ground& ground) {
   return Verdict{"network", Level::broken,
                  "it calls at the abstract name @dynolog, which this daemon does not hold" +
                      (ground.abstract_problem.empty() ? "" : ": " + ground.abstract_problem),
-                 "its calls go to another daemon, or to nobody",
-                 "start the job with the directory that `dyno env` prints, or this daemon with "
-                 "--enable_ipc_monitor"};
+                 ground.wants_abstract ? "its calls go to whoever holds the name"
+                                       : "its calls go to another daemon, or to nobody",
+                 ground.wants_abstract
+                     ? advice_on_held_name(ground.abstract_problem)
+                     : "start the job with the directory that `dyno env` prints, or this daemon "
+                       "with --enable_ipc_monitor"};
 }
 
 Found directory_too_long(const Subject& subject, const Ground&) {
@@ -595,6 +598,14 @@ std::vector<Verdict> diagnose(const DiagnosisSubject& subject, const DiagnosisGr
     for (Verdict& verdict : verdicts) verdict.level = std::min(verdict.level, Level::note);
   }
   return verdicts;
+}
+
+std::string advice_on_held_name(std::string_view problem) {
+  const bool is_named = problem.find("held by process ") != std::string_view::npos;
+  return fmt::format(
+      "{}; this one takes the name within 5 s. Until then start jobs with what `dyno env` prints",
+      is_named ? "end the other daemon"
+               : "end the other daemon, which `ss -xap | grep @dynolog` names to root");
 }
 
 std::optional<Pid> forked_from(const ScannedProcess& process,

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -31,8 +32,9 @@ struct SeenDirectory {
 struct DiagnosisGround {
   MonotonicTime now;
   std::string network_namespace;  // the daemon's, "net:[4026531840]"; "" when not known
-  bool serves_abstract = false;   // holds the abstract name
-  std::string abstract_problem;   // why it does not
+  bool wants_abstract = false;    // is to serve the abstract name
+  bool serves_abstract = false;   // holds it
+  std::string abstract_problem;   // why it does not; "" also where the asking person may not know
   // The directories that it serves, with "dev:inode" of each as the daemon sees it ("" not known).
   std::map<std::string, std::string> directories;
 };
@@ -65,6 +67,10 @@ inline constexpr std::uint64_t kLittleRoom = 1ULL << 30U;  // a trace may well b
 // "poll_interval", "output_dir", "iterations", "profiler", "log_level", "teardown".
 [[nodiscard]] std::vector<Verdict> diagnose(const DiagnosisSubject& subject,
                                             const DiagnosisGround& ground);
+
+// What to do where somebody else holds the abstract name; `problem` is what is told of that, with
+// or without who it is.
+[[nodiscard]] std::string advice_on_held_name(std::string_view problem);
 
 // The process among `all` from which `process` was forked after torch had been loaded there, and
 // which is of the same tenant; nullopt when it was not. Such a process has none of Kineto's

@@ -63,7 +63,7 @@ DiagnosisGround ground() {
   DiagnosisGround ground;
   ground.now = kNow;
   ground.network_namespace = kHostNetwork;
-  ground.serves_abstract = true;
+  ground.wants_abstract = ground.serves_abstract = true;
   ground.directories = {{"/run/dynolog/u/1000", "8:1"}, {"/shared", "8:2"}};
   return ground;
 }
@@ -309,6 +309,24 @@ TEST(DiagnosisTest, WhatDoesNotKeepAProcessFromCallingIsNotBlamed) {
   const auto verdicts = diagnose(subject, here);
   ASSERT_THAT(verdicts, SizeIs(1)) << shown(verdicts);
   EXPECT_EQ(verdicts.front().check, "registered");
+}
+
+TEST(DiagnosisTest, ANameThatIsHeldIsTakenFromItsHolderAndOneThatIsNotWantedIsAskedFor) {
+  DiagnosisGround here = ground();
+  here.serves_abstract = false;
+  here.abstract_problem = "the abstract socket @dynolog is held by process 7 (python)";
+  const auto fix = [&here] {
+    const auto verdicts = diagnose(good(), here);
+    const Verdict* found = find(verdicts, "network", Level::broken);
+    return found == nullptr ? std::string("nothing") : found->fix;
+  };
+  EXPECT_THAT(fix(), HasSubstr("end the other daemon; this one takes the name"));
+  EXPECT_THAT(fix(), Not(HasSubstr("--enable_ipc_monitor"))) << "it was started with that";
+  EXPECT_THAT(fix(), HasSubstr("`dyno env`"));
+  here.abstract_problem.clear();
+  EXPECT_THAT(fix(), HasSubstr("end the other daemon, which `ss -xap | grep @dynolog` names"));
+  here.wants_abstract = false;
+  EXPECT_THAT(fix(), HasSubstr("or this daemon with --enable_ipc_monitor"));
 }
 
 TEST(DiagnosisTest, UnknownNetworkNamespacesAreNoDifference) {

@@ -204,7 +204,6 @@ class ProcessTrace {
   [[nodiscard]] std::string not_begun_sentence() const;
   [[nodiscard]] std::string pre_empted_sentence() const;
   [[nodiscard]] std::string lost_sentence() const;
-  [[nodiscard]] std::string unfinished_text() const;
   [[nodiscard]] std::string left_for_good_text() const;
   [[nodiscard]] bool busy_is_ours(MonotonicTime now) const;
   [[nodiscard]] MonotonicTime accepted_by() const;

@@ -179,16 +179,11 @@ std::string ProcessTrace::not_accepted_sentence(MonotonicTime at) const {
       time_text(at));
 }
 
-// What Kineto leaves beside a file that it did not finish.
-std::string ProcessTrace::unfinished_text() const {
-  if (!temporary_seen_) return {};
-  return "; it left " + request_.place.file + ".tmp unfinished";
-}
-
-// At an end after which the process writes no more. What lies under a name of ours is taken away
-// then: to name it would send people after a file that is gone.
+// What Kineto leaves beside a file that it did not finish. What lies under a name of ours is taken
+// away, or a note says that it is not: to name it here would send people after a file that is gone.
 std::string ProcessTrace::left_for_good_text() const {
-  return request_.place.in_place ? unfinished_text() : "";
+  if (!temporary_seen_ || !request_.place.in_place) return {};
+  return "; it left " + request_.place.file + ".tmp unfinished";
 }
 
 // A client opens its file before it looks whether it can start, and is busy only when it does.
@@ -206,7 +201,7 @@ std::string ProcessTrace::not_begun_sentence() const {
 }
 
 std::string ProcessTrace::pre_empted_sentence() const {
-  if (!busy_seen_) return not_begun_sentence() + unfinished_text();
+  if (!busy_seen_) return not_begun_sentence() + left_for_good_text();
   if (start_ && idle_since_ && *idle_since_ < *start_) {
     return "cancelled in its warm-up: the job's own torch.profiler began, or the GPU's records "
            "overflowed their buffer (--buffer-mb); ask again when its profiler has ended" +

@@ -42,6 +42,9 @@ struct TraceOptions {
 struct TracePlace {
   // In the process's view, with whatever characters the user likes; "" when it is brought.
   std::string target;
+  // What was asked for, where the target has a pid or another ending besides; else "". A directory
+  // of that name was meant to hold the file.
+  std::string named;
   std::string log_file;  // what Kineto is given: safe for its parser, obeyed by this version
   std::string file;      // what Kineto makes of it: the pid is in it
   // Where a client that does not obey writes instead.

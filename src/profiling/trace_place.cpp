@@ -34,22 +34,31 @@ Status check_target(std::string_view path) {
   return {};
 }
 
-Result<std::string> target_path(const TraceOptions& options, const ProcessFacts& facts,
-                                const PlaceNames& names, bool snapshot) {
-  // A pid may follow: what the pattern itself names is looked at before.
-  if (auto ok = check_target(options.log_file); !ok) return std::unexpected(ok.error());
+PathValues values_of(const ProcessFacts& facts, const PlaceNames& names) {
   const std::string& job = facts.job.job.value;
-  auto path = process_path(options.log_file, {.rank = facts.job.rank,
-                                              .local_rank = facts.job.local_rank,
-                                              .host = names.host,
-                                              .pid = facts.namespace_pid,
-                                              .job = job.empty() ? "none" : job,
-                                              .time = names.time});
-  if (!path) return path;
+  return {.rank = facts.job.rank,
+          .local_rank = facts.job.local_rank,
+          .host = names.host,
+          .pid = facts.namespace_pid,
+          .job = job.empty() ? "none" : job,
+          .time = names.time};
+}
+
+Status set_target(const TraceOptions& options, const ProcessFacts& facts, const PlaceNames& names,
+                  bool snapshot, TracePlace& place) {
+  // A pid may follow: what the pattern itself names is looked at before.
+  if (auto ok = check_target(options.log_file); !ok) return ok;
+  const PathValues values = values_of(facts, names);
+  auto path = process_path(options.log_file, values);
+  if (!path) return std::unexpected(path.error());
   if (!names.unique_suffix.empty()) *path = with_insertion(*path, names.unique_suffix);
   if (snapshot) *path = snapshot_path(*path);
-  if (auto ok = check_target(*path); !ok) return std::unexpected(ok.error());
-  return path;
+  if (auto ok = check_target(*path); !ok) return ok;
+  auto named = expand_path(options.log_file, values);
+  if (!named) return std::unexpected(named.error());
+  if (*named != *path) place.named = *std::move(named);
+  place.target = *std::move(path);
+  return {};
 }
 
 std::string directory_of(std::string_view path) {
@@ -125,9 +134,9 @@ Result<TracePlace> place_trace(const TraceOptions& options, const ProcessFacts& 
   if (options.log_file.empty()) {
     place.log_file = safe_directory(name, facts, torch) + name;
   } else {
-    auto target = target_path(options, facts, names, snapshot);
-    if (!target) return std::unexpected(target.error());
-    place.target = *std::move(target);
+    if (auto set = set_target(options, facts, names, snapshot, place); !set) {
+      return std::unexpected(set.error());
+    }
     place.log_file = directory_of(place.target) + name;
     why = obstacle(place.log_file, facts, torch);
     if (!why.empty()) place.log_file = safe_directory(name, facts, torch) + name;
@@ -143,11 +152,12 @@ Result<TracePlace> place_trace_itself(const TraceOptions& options, const Process
   if (options.log_file.empty()) {
     return fail(ErrorKind::invalid, "a path is needed for the file: --log-file PATH");
   }
-  auto target = target_path(options, facts, names, snapshot);
-  if (!target) return std::unexpected(target.error());
   TracePlace place;
   place.in_place = true;
-  place.log_file = snapshot ? *target : without_own_pid(*target, facts.namespace_pid);
+  if (auto set = set_target(options, facts, names, snapshot, place); !set) {
+    return std::unexpected(set.error());
+  }
+  place.log_file = snapshot ? place.target : without_own_pid(place.target, facts.namespace_pid);
   if (auto ok = check_trace_path(place.log_file); !ok) {
     return fail(ErrorKind::invalid,
                 ok.error().message +
@@ -158,7 +168,7 @@ Result<TracePlace> place_trace_itself(const TraceOptions& options, const Process
     return fail(ErrorKind::invalid,
                 fmt::format("{}: choose a path there, or set KINETO_ONDEMAND_TRACE_DIR={} in the "
                             "job's environment",
-                            restriction(facts, torch), without_slash(directory_of(*target))));
+                            restriction(facts, torch), without_slash(directory_of(place.target))));
   }
   set_files(place, snapshot, facts, torch);
   place.target = place.file;

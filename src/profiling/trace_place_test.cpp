@@ -69,6 +69,13 @@ TEST(PlaceTrace, BesideTheTargetWhereKinetoCanWriteThere) {
   }
 }
 
+TEST(PlaceTrace, WhatWasNamedIsKeptWhereTheTargetIsAnother) {
+  EXPECT_EQ(placed("/home/ada/t", "2.13.0").named, "/home/ada/t");
+  EXPECT_EQ(placed("/home/{job}", "2.13.0").named, "/home/7_x");
+  EXPECT_EQ(placed("/home/t_{pid}.json", "2.13.0").named, "") << "it is the target";
+  EXPECT_EQ(itself("/tmp/t", "2.13.0").named, "/tmp/t");
+}
+
 TEST(PlaceTrace, TheTargetMayHoldWhateverAFileSystemTakes) {
   const std::string name = "a=b #1 'x' \"ü\" .json.d, %$&.json";
   const TracePlace place = placed("/data/" + name, "2.13.0");

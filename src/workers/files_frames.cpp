@@ -66,6 +66,7 @@ bool read_identities(FrameMembers& members, std::vector<FilesIdentity>& identiti
 bool read_places(FrameMembers& members, PlacesAsked& places) {
   places.file = members.exact_text("file", kMaxPath);
   places.target = members.exact_text("target", kMaxPath);
+  places.named = members.exact_text("named", kMaxPath);
   places.make_directories = members.boolean("make_directories");
   const Json* elsewhere = members.array("elsewhere", kMaxElsewhere);
   if (elsewhere == nullptr) return false;
@@ -109,9 +110,11 @@ bool read_request(FrameMembers& members, std::string_view rest, FilesRequest& re
     case Verb::library_id:
       request.library = members.exact_text("library", kMaxPath);
       return members.ok();
+    case Verb::discard:
+      request.discard = members.enumeration("when", FilesWorker::Discard::when_closed);
+      return members.ok();
     case Verb::unwatch:
     case Verb::release:
-    case Verb::discard:
       return true;
   }
   std::unreachable();
@@ -178,6 +181,7 @@ std::string encode(const FilesRequest& request) {
       line["file"] = request.places.file;
       line["elsewhere"] = request.places.elsewhere;
       line["target"] = request.places.target;
+      line["named"] = request.places.named;
       line["make_directories"] = request.places.make_directories;
       break;
     case Verb::watch:
@@ -200,9 +204,11 @@ std::string encode(const FilesRequest& request) {
     case Verb::library_id:
       line["library"] = request.library;
       break;
+    case Verb::discard:
+      line["when"] = static_cast<int>(request.discard);
+      break;
     case Verb::unwatch:
     case Verb::release:
-    case Verb::discard:
       break;
   }
   return frame_text(line);

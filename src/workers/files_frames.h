@@ -42,8 +42,9 @@ struct FilesRequest {
   DeliveryOrder order;                                      // deliver
   std::string distributed_info;                             // complete
   std::uint64_t offset = 0;                                 // read_chunk
-  std::string library;                                      // library_id, torch_facts
-  std::string kineto_config;                                // torch_facts
+  FilesWorker::Discard discard = FilesWorker::Discard::at_once;
+  std::string library;        // library_id, torch_facts
+  std::string kineto_config;  // torch_facts
 };
 [[nodiscard]] std::string encode(const FilesRequest& request);
 [[nodiscard]] Result<FilesRequest> decode_files_request(std::string_view body);

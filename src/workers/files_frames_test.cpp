@@ -44,11 +44,13 @@ TEST(FilesFrames, PathsComeAsTheyAre) {
   request.places = {.file = "/tmp/a\nb \"\x1b/t.json",
                     .elsewhere = {"/tmp/l.json", "/var/l.json"},
                     .target = "/t/\xe2\x82\xac=#.json",
+                    .named = "/t/\xe2\x82\xac",
                     .make_directories = true};
   const PlacesAsked places = there_and_back(request).places;
   EXPECT_EQ(places.file, request.places.file);
   EXPECT_EQ(places.elsewhere, request.places.elsewhere);
   EXPECT_EQ(places.target, request.places.target);
+  EXPECT_EQ(places.named, request.places.named);
   EXPECT_TRUE(places.make_directories);
 
   request.places.file = std::string(4096, 'a');
@@ -81,7 +83,12 @@ TEST(FilesFrames, OtherRequestsRoundTrip) {
   EXPECT_EQ(there_and_back(request).library, "/l.so");
   EXPECT_EQ(there_and_back(request).kineto_config, "/etc/k.conf");
 
-  for (const Verb verb : {Verb::unwatch, Verb::release, Verb::discard, Verb::library_id}) {
+  request = request_of(Verb::discard);
+  EXPECT_EQ(there_and_back(request).discard, FilesWorker::Discard::at_once);
+  request.discard = FilesWorker::Discard::when_closed;
+  EXPECT_EQ(there_and_back(request).discard, FilesWorker::Discard::when_closed);
+
+  for (const Verb verb : {Verb::unwatch, Verb::release, Verb::library_id}) {
     there_and_back(request_of(verb));
   }
 }

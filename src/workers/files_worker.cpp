@@ -104,9 +104,10 @@ class FilesWorkerImpl final : public FilesWorker {
     add(request(FilesRequest::Verb::release, pid), decoded<void>(decode_status, std::move(done)));
   }
 
-  void discard(Pid pid, std::function<void(Result<bool>)> removed) override {
-    add(request(FilesRequest::Verb::discard, pid),
-        decoded<bool>(decode_discarded, std::move(removed)));
+  void discard(Pid pid, Discard when, std::function<void(Result<bool>)> removed) override {
+    FilesRequest asked = request(FilesRequest::Verb::discard, pid);
+    asked.discard = when;
+    add(asked, decoded<bool>(decode_discarded, std::move(removed)));
   }
 
   void torch_library_id(Pid pid, std::string library,

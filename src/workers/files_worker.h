@@ -36,6 +36,7 @@ struct PlacesAsked {
   // kMaxElsewhere. One whose directory cannot be looked at is passed over.
   std::vector<std::string> elsewhere;
   std::string target;  // where the file is to lie in the end; "" when it is to be brought
+  std::string named;   // what was asked for, where `target` has more in its name; else ""
   bool make_directories = false;  // those of `target`, 0755 less the owner's usual mask
 };
 
@@ -139,7 +140,10 @@ class FilesWorker {
   virtual void release(Pid pid, std::function<void(Status)> done) = 0;
   // Removes the `<file>.tmp` that the process left, if it is a plain file of its own. True when
   // there was one. For after the trace's end: a snapshot leaves an empty one beside itself.
-  virtual void discard(Pid pid, std::function<void(Result<bool>)> removed) = 0;
+  // `when_closed`: the process may go on with it, so only if no process has it open; an error
+  // (unavailable) then when one has, or that is not known.
+  enum class Discard { at_once, when_closed };
+  virtual void discard(Pid pid, Discard when, std::function<void(Result<bool>)> removed) = 0;
   // "dev:inode:mtime:size" of the library: cheap, the key under which torch_facts() can be kept.
   virtual void torch_library_id(Pid pid, std::string library,
                                 std::function<void(Result<std::string>)> done) = 0;

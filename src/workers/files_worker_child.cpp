@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <memory>
 #include <string>
 #include <utility>
@@ -55,6 +56,8 @@ bool serve_one(int channel, FilesSession& session) {
 
 int run_files_worker(int channel, const SystemRoot& root) {
   limit_resources();
+  // Of somebody who opens a file on which a lease is held for a moment.
+  ::signal(SIGIO, SIG_IGN);
   const SystemClock clock;
   const auto session = begin(channel, root, clock);
   if (!session) return 1;

@@ -1,5 +1,6 @@
 // Where a files worker looks for a trace: several places, what is ours in them, and what of it is
 // taken away.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "workers/files_worker_fixture.h"
@@ -20,8 +21,8 @@ class FilesWorkerPlacesTest : public FilesWorkerFixture {
     places_.file = in_traces("t.json");
     places_.elsewhere = {elsewhere_ / "e.json"};
   }
-  Result<bool> discard() {
-    return ask<bool>([&](auto done) { worker_->discard(process_->pid(), std::move(done)); });
+  Result<bool> discard(FilesWorker::Discard when = FilesWorker::Discard::at_once) {
+    return ask<bool>([&](auto done) { worker_->discard(process_->pid(), when, std::move(done)); });
   }
 
   fs::path elsewhere_;
@@ -45,6 +46,34 @@ TEST_F(FilesWorkerPlacesTest, DirectoriesAreDescribed) {
   EXPECT_TRUE(prepared->one_file_system);
   EXPECT_NE(prepared->target.directory_id, prepared->file.directory_id);
   EXPECT_TRUE(fs::is_directory(path_ / "out/deep"));
+}
+
+// "dd" of an asked "dd", where the file would be "dd_7.json" beside it.
+TEST_F(FilesWorkerPlacesTest, ADirectoryThatWasNamedIsNoFile) {
+  serve_one();
+  fs::create_directory(path_ / "out");
+  places_.target = path_ / "out_7.json";
+  places_.named = path_ / "out";
+  auto prepared = prepare_places(process_->pid(), places_);
+  ASSERT_TRUE(prepared.has_value()) << prepared.error().message;
+  EXPECT_FALSE(prepared->target.usable);
+  EXPECT_FALSE(prepared->target.unknown);
+  EXPECT_NE(prepared->target.directory_id, "") << "another view's is told apart by it";
+  EXPECT_EQ(prepared->target.problem,
+            fmt::format("{0} is a directory: add the name of a file, such as {0}/trace.json",
+                        places_.named));
+  // Said also where the directory beside it is no place to write to.
+  places_.target = "/proc_7.json";
+  places_.named = "/proc";
+  prepared = prepare_places(process_->pid(), places_);
+  EXPECT_THAT(prepared->target.problem, HasSubstr("such as /proc/trace.json"));
+
+  write(path_ / "file", "x");
+  places_.target = path_ / "file_7.json";
+  places_.named = path_ / "file";
+  EXPECT_TRUE(prepare_places(process_->pid(), places_)->target.usable);
+  places_.named = path_ / "none";
+  EXPECT_TRUE(prepare_places(process_->pid(), places_)->target.usable);
 }
 
 // The file's own directory may be the one that is made for the target.
@@ -185,6 +214,24 @@ TEST_F(FilesWorkerPlacesTest, DiscardRemovesThePlainTemporaryOnly) {
   fs::create_hard_link(path_ / "precious", in_traces("t.json.tmp"));
   EXPECT_EQ(discard().error().kind, ErrorKind::denied);
   EXPECT_TRUE(fs::exists(in_traces("t.json.tmp")));
+}
+
+TEST_F(FilesWorkerPlacesTest, WhatAProcessHasOpenIsNotTakenFromIt) {
+  using enum FilesWorker::Discard;
+  serve_one();
+  watch_places(places_, "77");
+  EXPECT_FALSE(discard(when_closed).value());
+  UniqueFd writer(::open(in_traces("t.json.tmp").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const auto kept = discard(when_closed);
+  ASSERT_FALSE(kept.has_value());
+  EXPECT_EQ(kept.error().kind, ErrorKind::unavailable);
+  EXPECT_EQ(kept.error().message, "a process has it open");
+  EXPECT_TRUE(fs::exists(in_traces("t.json.tmp")));
+  writer.reset();
+  EXPECT_TRUE(discard(when_closed).value());
+  EXPECT_FALSE(fs::exists(in_traces("t.json.tmp")));
+  fs::create_symlink(path_ / "precious", in_traces("t.json.tmp"));
+  EXPECT_EQ(discard(when_closed).error().kind, ErrorKind::denied);
 }
 
 TEST_F(FilesWorkerPlacesTest, DiscardStaysInTheHeldDirectory) {

@@ -11,6 +11,8 @@
 
 #include "artifacts/chunk.h"
 #include "artifacts/delivery.h"
+#include "artifacts/held_directory.h"
+#include "artifacts/in_root.h"
 #include "workers/low_priority.h"
 #include "workers/torch_probe.h"
 
@@ -26,6 +28,11 @@ DirectoryAnswer answer_from(const DirectoryLook& look) {
           .free_bytes = look.free_bytes,
           .file_exists = look.file_exists,
           .in_memory = look.in_memory};
+}
+
+// A file beside it, with more in its name, is not what was meant.
+bool names_directory(int root, const std::string& path) {
+  return !path.empty() && try_open_in_root(root, path, O_PATH | O_DIRECTORY).has_value();
 }
 
 std::string text_of(const FileStamp& stamp) {
@@ -70,7 +77,7 @@ std::string FilesSession::answer(const FilesRequest& request) {
     case Verb::release:
       return encode_status(release(request.pid));
     case Verb::discard:
-      return encode_discarded(discard(request.pid));
+      return encode_discarded(discard(request.pid, request.discard));
     case Verb::library_id: {
       const auto root = owned_.root_of(request.pid);
       if (!root) return encode_library_id(std::unexpected(root.error()));
@@ -116,6 +123,12 @@ Status FilesSession::hold_target(int root, const PlacesAsked& asked, Places& pla
                                       {.delivery = true, .make = asked.make_directories});
   if (!look) return std::unexpected(std::move(look.error()));
   answer = answer_from(*look);
+  if (names_directory(root, asked.named)) {
+    answer.usable = answer.unknown = false;
+    answer.fault = asked.named + " is a directory";
+    answer.problem = fmt::format("{}: add the name of a file, such as {}", answer.fault,
+                                 joined(asked.named, "trace.json"));
+  }
   places.target = std::move(look->directory);
   if (!places.target) places.target_problem = answer.problem;
   return {};
@@ -251,7 +264,7 @@ Status FilesSession::release(Pid pid) {
   return removed;
 }
 
-Result<bool> FilesSession::discard(Pid pid) {
+Result<bool> FilesSession::discard(Pid pid, FilesWorker::Discard when) {
   const auto places = places_.find(pid);
   if (places == places_.end() || places->second.watched.empty()) {
     return fail(ErrorKind::not_found,
@@ -261,6 +274,11 @@ Result<bool> FilesSession::discard(Pid pid) {
   const std::string name = temporary_name(directory);
   auto there = is_plain_file_of(directory, name, owned_.uid());
   if (!there || !*there) return there;
+  if (when == FilesWorker::Discard::when_closed) {
+    if (auto closed = nobody_has_open(directory, name); !closed) {
+      return std::unexpected(std::move(closed.error()));
+    }
+  }
   // Who swaps the name now could have removed it as well: in a directory of others (sticky) only
   // the owner can.
   if (::unlinkat(directory.fd.get(), name.c_str(), 0) != 0) {

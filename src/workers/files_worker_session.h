@@ -55,7 +55,7 @@ class FilesSession {
   [[nodiscard]] Status complete(Pid pid, const std::string& distributed_info);
   [[nodiscard]] Result<FileChunk> read_piece(Pid pid, std::uint64_t offset);
   [[nodiscard]] Status release(Pid pid);
-  [[nodiscard]] Result<bool> discard(Pid pid);
+  [[nodiscard]] Result<bool> discard(Pid pid, FilesWorker::Discard when);
   [[nodiscard]] Status add_info(WrittenTrace& written, const std::string& distributed_info) const;
   [[nodiscard]] Result<WrittenTrace*> written_of(Pid pid);
 

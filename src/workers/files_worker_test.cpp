@@ -275,8 +275,11 @@ TEST_F(FilesWorkerTest, AnswersThatDoNotFitFailTheirRequestAlone) {
   EXPECT_EQ(prepare(in_traces("t.json")).error().kind, ErrorKind::invalid);
   EXPECT_EQ(ask<DeliveredFile>([&](auto done) { worker_->deliver(pid, {}, done); }).error().kind,
             ErrorKind::invalid);
-  EXPECT_EQ(ask<bool>([&](auto done) { worker_->discard(pid, done); }).error().kind,
-            ErrorKind::invalid);
+  EXPECT_EQ(
+      ask<bool>([&](auto done) { worker_->discard(pid, FilesWorker::Discard::at_once, done); })
+          .error()
+          .kind,
+      ErrorKind::invalid);
   // A whole chunk, but of another offset than asked for.
   EXPECT_TRUE(ask<FileChunk>([&](auto done) { worker_->read_chunk(pid, 7, done); }).has_value());
   EXPECT_THAT(ask<FileChunk>([&](auto done) { worker_->read_chunk(pid, 8, done); }).error().message,

@@ -79,6 +79,12 @@ def test_check_config(scratch):
     answer = dynolog("--check_config", f"--config={bad}")
     assert answer.returncode == 2
     assert "prot" in answer.stderr and "port" in answer.stderr and bad in answer.stderr, answer
+    for deep in ("[" * 100_000, "a." * 100_000 + "a = 1", "a = " + "{a=" * 60_000):
+        with open(bad, "w") as file:
+            file.write(f"port = 1234\n{deep}\n")
+        answer = dynolog("--check_config", f"--config={bad}")
+        assert answer.returncode == 2 and f"{bad}:2: " in answer.stderr, answer
+        assert "more than 64 deep" in answer.stderr, answer
     answer = dynolog("--prot=5")
     assert answer.returncode == 2 and "--port" in answer.stderr, answer
 

@@ -69,6 +69,21 @@ def test_any_name_works(main, scratch, name):
     traces.assert_good(update["file"], update)
 
 
+def test_a_directory_is_no_name_of_a_file(main, scratch):
+    """The name is one to which the pid is added: beside the directory, where nobody looks."""
+    daemon, job = main
+    path = os.path.join(scratch, "none")  # as {job} is, of a job that has no name
+    os.mkdir(path)
+    said = f"{path} is a directory: add the name of a file, such as {path}/trace.json"
+    answer = trace_to(daemon, job, path)
+    assert answer.code == 2 and said in answer.err, answer
+    # With something to fill in only the daemon's worker knows, inside the process's root.
+    answer = trace_to(daemon, job, os.path.join(scratch, "{job}"))
+    assert answer.code == 4 and said in answer.json["planned"][0]["problem"], answer
+    assert os.listdir(scratch) == ["none"] and os.listdir(path) == []
+    delivered(trace_to(daemon, job, os.path.join(path, "trace.json")))
+
+
 @pytest.mark.parametrize("directory", ["lr=0.1", "a#b", "two words", "x.json", "日本"])
 def test_any_directory_works(main, scratch, directory):
     daemon, job = main

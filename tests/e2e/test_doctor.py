@@ -197,6 +197,21 @@ def test_a_job_that_is_not_here(ward, scratch):
     assert f"{found['what']} -> {found['fix']}" in answer.err, answer
 
 
+def test_where_nothing_matched_only_what_can_be_why_is_told(ward, scratch):
+    """Not what this host lacks besides: a clock, real-time priority, /etc/libkineto.conf."""
+    def pids_told(*options):
+        answer = trace(ward, scratch, *options)
+        assert answer.code == 3 and "no process matched" in answer.err, answer
+        of_host = {f["check"] for f in findings(answer)}
+        assert of_host <= {"endpoint", "capability", "processes"}, answer
+        return {f["pid"] for f in answer.json["findings"]} - {0}
+
+    assert pids_told("--gpu", 0) == set()
+    assert pids_told("--user", BOB) == set()
+    # One that does not call in may be the one that was meant.
+    assert pids_told("--user", ALICE) == {ward.not_writable.pid}
+
+
 def test_a_trace_says_nothing_of_others_processes(ward, scratch):
     own = trace(ward, scratch, "--pids", ward.not_writable.pid, uid=ALICE)
     assert own.code == 3 and findings(own, ward.not_writable.pid, "socket_dir", "broken"), own
@@ -391,7 +406,7 @@ sys.stdin.read()
 """
 
 
-def test_who_holds_the_abstract_name_is_told_to_root_only(network, daemon):
+def test_who_holds_the_abstract_name_is_told_to_root_only(network, daemon, job):
     holder = subprocess.Popen(network.inside([sys.executable, "-c", HOLD]), stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE)
     try:
@@ -400,11 +415,20 @@ def test_who_holds_the_abstract_name_is_told_to_root_only(network, daemon):
         answer = served.dyno("doctor", "--json", "--timeout", 20)
         assert answer.code == 1, answer
         (found,) = findings(answer, 0, "endpoint", "broken")
-        assert str(holder.pid) in found["what"], found
+        assert f"process {holder.pid} (python" in found["what"], found
+        assert found["fix"].startswith("end the other daemon; this one takes the name"), found
+        calling = job(namespace=network).wait_ready()
+        answer = served.dyno("doctor", "--json", "--timeout", 20, "--pid", calling.pid)
+        assert answer.code == 1, answer
+        (found,) = findings(answer, calling.pid, "network", "broken")
+        assert f"process {holder.pid} (python" in found["what"], found
+        assert found["fix"].startswith("end the other daemon; this one takes the name"), found
+        assert "enable_ipc_monitor" not in text(found), "it was started with that"
         served.namespace = None  # the unix socket is reached from everywhere, by users too
         answer = served.dyno("doctor", "--json", "--timeout", 20, uid=ALICE)
         (found,) = findings(answer, 0, "endpoint", "broken")
         assert str(holder.pid) not in text(found) and "another process" in found["what"], found
+        assert "ss -xap | grep @dynolog" in found["fix"], found
     finally:
         holder.stdin.close()
         holder.wait()

@@ -2,12 +2,14 @@
 
 import csv
 import io
+import json
 import os
 import re
 import time
 
 import pytest
 
+from harness import frames
 from harness.daemon import Daemon
 from harness.waiting import until
 
@@ -135,6 +137,27 @@ def test_what_cannot_be_asked_is_explained(served):
         answer = served.dyno("metrics", "query", *arguments)
         assert sentence in answer.err, answer
         assert answer.code == code, answer
+
+
+def asked(daemon, expression, **more):
+    """What any client may ask, past what `dyno` lets people say."""
+    whole = {"selector": "cpu.time", "value": "", "fold": "", "join": "", "by": [], **expression}
+    body = {"fn": "queryMetrics", "expressions": [whole], "step_ms": 0, "newest_only": False,
+            "absent_ok": False, **more}
+    with frames.connect_unix(os.path.join(daemon.run_dir, "dynolog.sock")) as connection:
+        connection.sendall(frames.frame(json.dumps(body).encode()))
+        return json.loads(frames.read_frame(connection))
+
+
+def test_questions_that_would_cost_or_reach_too_far(served):
+    assert asked(served, {})["results"], "as it is meant"
+    many = asked(served, {"join": "sum", "by": ["mode"] * 90_000})
+    assert many["error"]["message"] == "at most 16 labels to group by", many
+    for member in ("begin_ms", "end_ms", "last_ms"):
+        for odd in (-2**63, -1, 2**63 - 1):
+            refused = asked(served, {}, **{member: odd})
+            assert "before 1970, or too far" in refused["error"]["message"], refused
+    assert asked(served, {})["results"], "and others go on"
 
 
 def test_list_names_every_metric(served):

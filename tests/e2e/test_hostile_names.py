@@ -4,6 +4,7 @@ docs/hostile-input.md says which test is for which attack.
 """
 
 import os
+import signal
 import stat
 import subprocess
 import types
@@ -211,3 +212,77 @@ def test_socket_of_another_user_at_a_systems_path(scratch):
     posing.kill()
     posing.wait()
     posing.stdout.close()
+
+
+# --- the daemon's own files: what it writes as root goes where nobody else has said ---
+
+LINES = ("--noenable_ipc_monitor", "--no_tcp", "--use_JSON", "--json_interval_s=1")
+
+
+def hang_up(daemon):
+    """SIGHUP to a daemon that logs to stderr, and back when it has done what that asks for."""
+    before = daemon.log().count("SIGHUP: ")
+    daemon.process.send_signal(signal.SIGHUP)
+    until("the reload's line", lambda: daemon.log().count("SIGHUP: ") > before)
+
+
+def problem(daemon, name):
+    """Of a feature that is degraded; "" of one that is well, or has no line of its own then."""
+    return next((f["reason"] for f in daemon.feature(name)
+                 if f["name"] == name and f["state"] == "degraded"), "")
+
+
+def readings(daemon):
+    return next(c for c in daemon.status()["collectors"] if c["name"] == "cpu")["successes"]
+
+
+@pytest.mark.parametrize("option, feature", [("log_file", "log"), ("json_file", "json:{path}")])
+@pytest.mark.parametrize("owner, mode", [(ALICE, 0o755), (0, 0o1777)])
+def test_a_users_link_in_place_of_the_daemons_log_or_lines(daemon, script, treasure, option,
+                                                           feature, owner, mode):
+    """In a directory of the user's own, and in one like /tmp where the user was first."""
+    place = places.short_directory(mode, owner)
+    path = os.path.join(place, "lines")
+    feature = feature.format(path=path)
+    try:
+        planter = script("planter.py", place, uid=ALICE)
+        assert planter.tell("plant", "link", "lines", treasure) == {"planted": "link"}
+        served = daemon(*LINES, f"--{option}={path}")
+        for _ in range(2):
+            said = problem(served, feature)
+            assert path in said and (f"uid {ALICE}" in said or "link" in said), said
+            read = readings(served)
+            until("lines to be due", lambda: readings(served) > read + 2)
+            hang_up(served)
+        assert os.path.islink(path)
+        os.unlink(path)
+        served.process.send_signal(signal.SIGHUP)
+        if owner == 0:
+            until("the file to be had", lambda: not problem(served, feature))
+            until("something in it", lambda: os.path.getsize(path) > 0)
+        served.stop()
+        # Alice's own directory stays one that Alice says all about.
+        assert os.listdir(place) == ([] if owner == ALICE else ["lines"])
+    finally:
+        places.remove(place)
+
+
+def test_a_users_link_in_place_of_a_log_that_was_rotated(daemon, script, treasure):
+    place = places.short_directory(0o1777)
+    path = os.path.join(place, "lines")
+    try:
+        planter = script("planter.py", place, uid=ALICE)
+        served = daemon(*LINES, f"--log_file={path}")
+        os.rename(path, path + ".1")
+        assert planter.tell("plant", "link", "lines", treasure) == {"planted": "link"}
+        served.process.send_signal(signal.SIGHUP)
+        said = until("the link to be seen", lambda: problem(served, "log"))
+        assert path in said and "link" in said, said
+        os.unlink(path)
+        served.process.send_signal(signal.SIGHUP)
+        until("the log to be its own again", lambda: not problem(served, "log"))
+        served.stop()
+        with open(path) as log:
+            assert "SIGHUP" in log.read()
+    finally:
+        places.remove(place)

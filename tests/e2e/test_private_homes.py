@@ -8,6 +8,7 @@ import pytest
 
 from harness import places, traces
 from harness.memory_fuse import MemoryFuse
+from harness.waiting import until
 
 ALICE = 20001
 
@@ -95,6 +96,10 @@ def test_pytorch_itself_runs_out_of_room(job, main_daemon, hall, home, error, ev
     assert not update.get("whole"), update
     assert "quota" in update["sentence"] and "room" in update["sentence"], update
     main_daemon.wait_for(training.pid, state="idle")
+    until("what PyTorch left unfinished to be taken away", lambda: own.files() == {})
+    shown = main_daemon.dyno("traces", "show", answer.json["session"], "--json", uid=ALICE).json
+    (told,) = shown["sessions"][0]["traces"]
+    assert "the unfinished file that it left is removed" in told["notes"], told
 
 
 def test_output_over_quota_stays_with_the_daemon(kineto_job, main_daemon, home):

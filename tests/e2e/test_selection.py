@@ -91,6 +91,15 @@ def test_ranks_and_coverage(kineto_job, main_daemon, scratch):
     assert [row["rank"] for row in answer.json["planned"]] == [0, 1, 3]
     assert answer.json["coverage"] == "3 of 4 ranks here; rank 2 is missing or elsewhere"
     assert len(places.listed(scratch)) == 3
+    # As `dyno ps` shows them.
+    lines = main_daemon.dyno("ps").out.splitlines()
+    job, rank = lines[0].split().index("JOB"), lines[0].split().index("RANK")
+    (shown,) = [line.split() for line in lines[1:] if line.split()[0] == str(jobs[2].pid)]
+    assert shown[rank] == "3/4", shown
+    answer = main_daemon.dyno("gputrace", "--job-id", shown[job], "--rank", shown[rank],
+                              "--duration-ms", 100, "--output", scratch, "--json")
+    assert answer.code == 0, answer
+    assert [row["pid"] for row in answer.json["planned"]] == [jobs[2].pid]
 
 
 def test_missing_rank_is_named(kineto_job, main_daemon, scratch):

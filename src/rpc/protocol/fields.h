@@ -301,6 +301,7 @@ void visit_fields(V& visit, Like<DiagnoseRequest> auto& s) {
   visit("pids", s.pids);
   visit("job", s.job);
   visit("iterations", s.iterations);
+  visit("among", s.among);
 }
 
 template <class V>

@@ -313,6 +313,9 @@ struct DiagnoseRequest {
   std::vector<std::int64_t> pids;  // empty: every process that looks like PyTorch or holds a GPU
   std::optional<std::string> job;
   bool iterations = false;  // it is about a trace of a number of iterations
+  // Of those, only what a trace with this selection would mean; its job and pids are not looked at.
+  // That there is nothing of it is no error.
+  std::optional<SelectionSpec> among = {};
 };
 struct Finding {
   std::string check;  // what was looked at, in one word: "registered", "capability", "clock", ...

@@ -271,8 +271,13 @@ TEST(Codec, RequestsGoThereAndBack) {
   EXPECT_EQ(encode(*decode_release_request(encode(release))), encode(release));
   const SetLogLevelRequest level{"warning"};
   EXPECT_EQ(encode(*decode_set_log_level_request(encode(level))), encode(level));
-  const DiagnoseRequest diagnose{{1, 2}, "123", true};
+  DiagnoseRequest diagnose{{1, 2}, "123", true};
   EXPECT_EQ(encode(*decode_diagnose_request(encode(diagnose))), encode(diagnose));
+  diagnose.among.emplace().user = "ada";
+  EXPECT_EQ(decode_diagnose_request(encode(diagnose))->among->user, "ada");
+  const auto older = decode_diagnose_request(R"({"fn":"diagnose","pids":[1],"iterations":false})");
+  ASSERT_TRUE(older.has_value()) << "a dyno from before asks so";
+  EXPECT_FALSE(older->among.has_value());
   const std::string follow = encode_request("followTrace", SessionRequest{"ab"});
   EXPECT_EQ(decode_session_request(follow)->session, "ab");
   EXPECT_EQ(*decode_fn(follow), "followTrace");
