@@ -16,6 +16,10 @@ constexpr Nanoseconds kSamePoll = Milliseconds(250);
 constexpr Nanoseconds kEarly = Milliseconds(1500);
 // An idle poll this soon after the first sign may have been under way before it.
 constexpr Nanoseconds kCrossing = Milliseconds(500);
+// Polls and the news of files come on ways of their own: after a stop of the daemon (SIGSTOP, a
+// starved or suspended host) all that waited comes at once, in no order. This long the other way is
+// listened to before anything is judged. A timer that comes late by more is what a stop looks like.
+constexpr Nanoseconds kNews = std::chrono::seconds(1);
 
 struct StateName {
   TraceState state;
@@ -179,8 +183,10 @@ bool ProcessTrace::on_poll(MonotonicTime now, bool idle) {
       note_evidence(now);
     }
   } else if (!evidence_at_) {
+    const bool before_this = heard_unbegun();
     ++idle_polls_;
     last_idle_poll_ = now;
+    if (!before_this && heard_unbegun() && !files_unknown_) news_until_ = now + kNews;
   } else if (!idle_since_ && now >= *evidence_at_ + kCrossing) {
     idle_since_ = now;
   }
@@ -285,11 +291,9 @@ bool ProcessTrace::on_process_end(MonotonicTime now) {
   if (!handed_over_at_) {
     return enter(TraceState::lost, "the process ended before it fetched the request");
   }
-  if (!evidence_at_) {
-    return enter(TraceState::lost, "the process ended before its trace began");
-  }
   const TraceState before = state_;
   process_ended_at_ = now;
+  if (!evidence_at_ && !files_unknown_) news_until_ = now + kNews;
   return settle(now, before);
 }
 
@@ -370,7 +374,13 @@ TraceState ProcessTrace::phase_at(MonotonicTime now) const {
 }
 
 bool ProcessTrace::settle(MonotonicTime now, TraceState before) {
-  for (auto due = first_due(); due && due->at <= now; due = first_due()) apply(*due);
+  for (auto due = first_due(); due && due->at <= now; due = first_due()) {
+    if (due->verdict != Verdict::phase && now > due->at + kNews) {
+      news_until_ = now + kNews;
+    } else {
+      apply(*due);
+    }
+  }
   return state_ != before;
 }
 
