@@ -25,6 +25,9 @@ namespace {
 // Rows that wait while the disk is slow; later ones are dropped, and counted.
 constexpr std::size_t kMaxRows = 120;
 constexpr std::size_t kMaxJobs = 32;
+// Tables that rows hold before they are written although their stretch is not over: one whose
+// collectors were made anew, as by a reload, shares nothing with the one before.
+constexpr std::size_t kMaxTables = 8;
 
 KeeperWorld keeper_world(const HistoryWorld& world) {
   return {.log = world.log,
@@ -161,6 +164,10 @@ class ThreadedHistory final : public History {
     {
       const std::scoped_lock lock(mutex_);
       is_due = stretch != std::exchange(stretch_, stretch);
+      if (newest_table_ != row->table) ++tables_;
+      newest_table_ = row->table;
+      if (!is_due && tables_ > kMaxTables) is_due = crowded_ = true;
+      if (is_due) tables_ = 1;
       queued_.push_back(std::move(row));
     }
     if (is_due) wake_.notify_one();
@@ -216,16 +223,20 @@ class ThreadedHistory final : public History {
     keeper_.emplace(keeper_world(world_));          // waits for the disk, as nobody else is to
     for (bool stopping = false; !stopping;) {
       std::vector<Job> jobs;
+      bool crowded = false;
       {
         std::unique_lock lock(mutex_);
-        wake_.wait(lock, [this] { return stopping_ || !jobs_.empty() || has_due_rows(); });
+        wake_.wait(lock,
+                   [this] { return stopping_ || crowded_ || !jobs_.empty() || has_due_rows(); });
         stopping = stopping_;
+        crowded = std::exchange(crowded_, false);
         std::swap(jobs, jobs_);
         for (std::unique_ptr<Row>& row : queued_) pending_.push_back(std::move(row));
         queued_.clear();
       }
       if (stopping) keeper_->hurry();
-      write_due(stopping);
+      write_due(stopping || crowded);
+      if (has_let_go() && !stopping) ::malloc_trim(0);
       // Questions that would keep the end waiting are not answered any more.
       for (const Job& job : jobs) job(!stopping_);
       jobs.clear();
@@ -239,7 +250,13 @@ class ThreadedHistory final : public History {
              stretch_begin(pending_.front()->tick.wall_ms, kWriteEveryMs) != stretch_));
   }
 
-  // Rows whose stretch is over; at the end all of them.
+  // Of what a later write will not use again, or not soon.
+  [[nodiscard]] bool has_let_go() {
+    const bool joined = keeper_->take_joined();
+    return std::exchange(several_tables_, false) || joined;
+  }
+
+  // Rows whose stretch is over; at the end, and when they hold too many tables, all of them.
   void write_due(bool all) {
     while (!pending_.empty()) {
       const std::int64_t stretch = stretch_begin(pending_.front()->tick.wall_ms, kWriteEveryMs);
@@ -250,6 +267,7 @@ class ThreadedHistory final : public History {
       const auto count = static_cast<std::size_t>(end - pending_.begin());
       const std::vector<const Row*> rows = views(count);
       const bool failed = !keeper_->write(rows);
+      several_tables_ |= rows.front()->table != rows.back()->table;
       const std::scoped_lock lock(mutex_);
       if (failed) ++failures_;
       for (std::size_t i = 0; i < count; ++i) {
@@ -258,7 +276,6 @@ class ThreadedHistory final : public History {
       }
       pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(count));
     }
-    if (keeper_->take_joined() && !all) ::malloc_trim(0);
   }
 
   [[nodiscard]] std::vector<const Row*> views(std::size_t count) const {
@@ -308,6 +325,7 @@ class ThreadedHistory final : public History {
   const HistoryWorld world_;
   std::optional<Keeper> keeper_;  // the history's thread's
   std::vector<std::unique_ptr<Row>> pending_;
+  bool several_tables_ = false;  // were let go of by writing
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;
@@ -315,6 +333,9 @@ class ThreadedHistory final : public History {
   std::vector<std::unique_ptr<Row>> free_;
   std::size_t rows_made_ = 0;
   std::int64_t stretch_ = 0;  // of the newest row
+  std::shared_ptr<const SeriesTable> newest_table_;
+  std::size_t tables_ = 0;  // of rows that are not due
+  bool crowded_ = false;    // they are too many: all that waits is to be written
   std::uint64_t dropped_ = 0;
   std::uint64_t failures_ = 0;
   std::vector<Job> jobs_;
