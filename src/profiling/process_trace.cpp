@@ -16,6 +16,10 @@ constexpr Nanoseconds kSamePoll = Milliseconds(250);
 constexpr Nanoseconds kEarly = Milliseconds(1500);
 // An idle poll this soon after the first sign may have been under way before it.
 constexpr Nanoseconds kCrossing = Milliseconds(500);
+// Polls and the news of files come on ways of their own: after a stop of the daemon (SIGSTOP, a
+// starved or suspended host) all that waited comes at once, in no order. This long the other way is
+// listened to before anything is judged. A timer that comes late by more is what a stop looks like.
+constexpr Nanoseconds kNews = std::chrono::seconds(1);
 
 struct StateName {
   TraceState state;
@@ -179,13 +183,17 @@ bool ProcessTrace::on_poll(MonotonicTime now, bool idle) {
       note_evidence(now);
     }
   } else if (!evidence_at_) {
+    const bool before_this = heard_unbegun();
     ++idle_polls_;
     last_idle_poll_ = now;
+    if (!before_this && heard_unbegun()) news_until_ = now + news_wait();
   } else if (!idle_since_ && now >= *evidence_at_ + kCrossing) {
     idle_since_ = now;
   }
   return settle(now, before);
 }
+
+Nanoseconds ProcessTrace::news_wait() const { return files_unknown_ ? Nanoseconds{} : kNews; }
 
 bool ProcessTrace::busy_is_ours(MonotonicTime now) const {
   // Busy long before our warm-up is due: that is somebody else's trace.
@@ -285,11 +293,9 @@ bool ProcessTrace::on_process_end(MonotonicTime now) {
   if (!handed_over_at_) {
     return enter(TraceState::lost, "the process ended before it fetched the request");
   }
-  if (!evidence_at_) {
-    return enter(TraceState::lost, "the process ended before its trace began");
-  }
   const TraceState before = state_;
   process_ended_at_ = now;
+  if (!evidence_at_) news_until_ = now + news_wait();
   return settle(now, before);
 }
 
@@ -370,7 +376,13 @@ TraceState ProcessTrace::phase_at(MonotonicTime now) const {
 }
 
 bool ProcessTrace::settle(MonotonicTime now, TraceState before) {
-  for (auto due = first_due(); due && due->at <= now; due = first_due()) apply(*due);
+  for (auto due = first_due(); due && due->at <= now; due = first_due()) {
+    if (due->verdict != Verdict::phase && now > due->at + kNews) {
+      news_until_ = now + kNews;
+    } else {
+      apply(*due);
+    }
+  }
   return state_ != before;
 }
 

@@ -151,6 +151,7 @@ class ProcessTrace {
     std::optional<WallTime> idle_since;
     std::optional<WallTime> last_idle_poll;
     int idle_polls = 0;
+    std::optional<WallTime> news_until;
     std::optional<WallTime> process_ended_at;
     bool temporary_seen = false;
     bool busy_seen = false;
@@ -190,6 +191,8 @@ class ProcessTrace {
   void add_dues_before_evidence(std::vector<Due>& dues) const;
   void add_dues_after_evidence(std::vector<Due>& dues) const;
   [[nodiscard]] std::optional<Due> first_due() const;
+  [[nodiscard]] bool heard_unbegun() const;
+  [[nodiscard]] Nanoseconds news_wait() const;
   void apply(const Due& due);
   [[nodiscard]] std::string verdict_sentence(const Due& due) const;
   [[nodiscard]] std::string not_accepted_sentence(MonotonicTime at) const;
@@ -229,6 +232,9 @@ class ProcessTrace {
   std::optional<MonotonicTime> idle_since_;   // first idle poll after that sign
   std::optional<MonotonicTime> last_idle_poll_;
   int idle_polls_ = 0;  // since the receipt, without a sign
+  // Until then nothing is judged: the daemon stood still, or polls that waited for it were handled
+  // before the news of the file that waited beside them.
+  std::optional<MonotonicTime> news_until_;
   std::optional<MonotonicTime> process_ended_at_;
   bool temporary_seen_ = false;
   bool busy_seen_ = false;

@@ -43,7 +43,10 @@ std::optional<MonotonicTime> ProcessTrace::next_due() const {
 }
 
 std::optional<ProcessTrace::Due> ProcessTrace::first_due() const {
-  const std::vector<Due> all = dues();
+  std::vector<Due> all = dues();
+  for (Due& due : all) {
+    if (news_until_ && due.verdict != Verdict::phase) due.at = std::max(due.at, *news_until_);
+  }
   const auto first = std::ranges::min_element(all, {}, &Due::at);
   return first == all.end() ? std::nullopt : std::optional(*first);
 }
@@ -58,9 +61,9 @@ std::vector<ProcessTrace::Due> ProcessTrace::dues() const {
   } else if (!handed_over_at_) {
     dues.push_back({staged_at_ + timeouts_.staged, Verdict::expired});
   } else if (process_ended_at_) {
-    const Nanoseconds patience = renamed_ ? timeouts_.write : kLastNews;
-    dues.push_back(
-        {*process_ended_at_ + (files_unknown_ ? Nanoseconds{} : patience), Verdict::lost});
+    Nanoseconds patience = renamed_ ? timeouts_.write : kLastNews;
+    if (!evidence_at_ || files_unknown_) patience = {};
+    dues.push_back({*process_ended_at_ + patience, Verdict::lost});
   } else if (evidence_at_) {
     add_dues_after_evidence(dues);
   } else {
@@ -85,9 +88,13 @@ void ProcessTrace::add_dues_before_evidence(std::vector<Due>& dues) const {
     dues.push_back({std::max(by, *handed_over_at_ + timeouts_.staged), Verdict::not_read});
     return;
   }
-  // Two idle polls, for a client that is one behind; the last after the warm-up should have begun.
-  const bool heard = idle_polls_ >= kIdlePolls && *last_idle_poll_ >= by - kTick;
-  if (heard) dues.push_back({by, Verdict::not_accepted});
+  if (heard_unbegun()) dues.push_back({by, Verdict::not_accepted});
+}
+
+// Two idle polls, for a client that is one behind; the last after the warm-up should have begun.
+bool ProcessTrace::heard_unbegun() const {
+  return start_ && receipt_at_ && !evidence_at_ && idle_polls_ >= kIdlePolls &&
+         *last_idle_poll_ >= accepted_by() - kTick;
 }
 
 void ProcessTrace::add_dues_after_evidence(std::vector<Due>& dues) const {
@@ -237,6 +244,7 @@ std::string ProcessTrace::unchecked_sentence() const {
 }
 
 std::string ProcessTrace::lost_sentence() const {
+  if (!evidence_at_) return "the process ended before its trace began";
   if (renamed_) {
     return fmt::format("the process ended, and nobody could check {} in time", request_.place.file);
   }
@@ -314,6 +322,7 @@ ProcessTrace::Record ProcessTrace::record(MonotonicTime now, WallTime wall) cons
   record.idle_since = at(idle_since_);
   record.last_idle_poll = at(last_idle_poll_);
   record.idle_polls = idle_polls_;
+  record.news_until = at(news_until_);
   record.process_ended_at = at(process_ended_at_);
   record.temporary_seen = temporary_seen_;
   record.busy_seen = busy_seen_;
@@ -345,6 +354,7 @@ ProcessTrace ProcessTrace::restore(ProcessKey key, TraceRequest request, Timeout
   trace.idle_since_ = at(record.idle_since);
   trace.last_idle_poll_ = at(record.last_idle_poll);
   trace.idle_polls_ = trace.last_idle_poll_ ? std::max(record.idle_polls, 0) : 0;
+  trace.news_until_ = at(record.news_until);
   trace.process_ended_at_ = at(record.process_ended_at);
   trace.temporary_seen_ = record.temporary_seen;
   trace.busy_seen_ = record.busy_seen;

@@ -291,9 +291,66 @@ TEST_F(TraceTest, RejectedWithAOneSecondPoll) {
   EXPECT_FALSE(trace_.on_poll(at(11), true));
   EXPECT_FALSE(trace_.on_poll(at(12), true));
   EXPECT_FALSE(trace_.on_poll(at(13), true));
-  EXPECT_EQ(trace_.next_due(), at(13.2));  // start - warm-up + 2 s
-  EXPECT_TRUE(trace_.on_time(at(13.2)));
-  expect_end(TraceState::rejected, "no trace file appeared by 2023-11-14T22:13:33.200Z");
+  EXPECT_EQ(trace_.next_due(), at(14));  // the news of a file may be under way
+  EXPECT_TRUE(trace_.on_time(at(14)));
+  expect_end(TraceState::rejected, "no trace file appeared by 2023-11-14T22:13:34.000Z");
+}
+
+TEST_F(TraceTest, NotRejectedBeforeItShouldHaveBegun) {
+  fetched(10, 13.6);
+  EXPECT_FALSE(trace_.on_poll(at(13.5), true));
+  EXPECT_FALSE(trace_.on_poll(at(14.6), true));
+  EXPECT_EQ(trace_.next_due(), at(15.6));  // start - warm-up + 2 s, and the news until then
+  use(duration_request());
+  fetched(10, 13.9);
+  EXPECT_FALSE(trace_.on_poll(at(13.9), true));
+  EXPECT_FALSE(trace_.on_poll(at(14.9), true));
+  EXPECT_FALSE(trace_.on_poll(at(15.8), true));
+  EXPECT_EQ(trace_.next_due(), at(15.9)) << "later polls put nothing off";
+}
+
+// After a SIGSTOP of the daemon all that waited comes at once, in no order.
+TEST_F(TraceTest, PollsThatOvertakeTheNewsOfTheFile) {
+  fetched(10, 11.2);
+  EXPECT_FALSE(trace_.on_poll(at(11), true));
+  EXPECT_FALSE(trace_.on_poll(at(25), true));
+  EXPECT_FALSE(trace_.on_poll(at(25.9), true));
+  EXPECT_EQ(trace_.next_due(), at(26)) << "later polls put nothing off";
+  EXPECT_TRUE(trace_.on_renamed(at(25.9)));
+  EXPECT_TRUE(trace_.on_file(at(27), good(), kFile));
+  expect_written("written");
+}
+
+TEST_F(TraceTest, ATimerThatOvertakesTheNewsOfTheFile) {
+  fetched(10, 11.2);
+  for (const int s : {11, 12, 13}) EXPECT_FALSE(trace_.on_poll(at(s), true));
+  EXPECT_FALSE(trace_.on_time(at(25))) << "it was to come at 14 s";
+  EXPECT_EQ(trace_.next_due(), at(26));
+  EXPECT_FALSE(trace_.on_time(at(60))) << "stopped again";
+  EXPECT_EQ(trace_.next_due(), at(61));
+  ProcessTrace begun = trace_;
+  EXPECT_TRUE(begun.on_temporary_file(at(60.5)));
+  EXPECT_EQ(begun.state(), TraceState::writing);
+  EXPECT_TRUE(trace_.on_time(at(61)));
+  expect_end(TraceState::rejected, "no trace file appeared by 2023-11-14T22:14:21.000Z");
+}
+
+TEST_F(TraceTest, WhatFellDueDuringAStopWaitsForTheNews) {
+  hand_over(10, 11.2);
+  EXPECT_FALSE(trace_.on_time(at(60))) << "not read";
+  EXPECT_TRUE(trace_.on_receipt(at(60.1)));
+  use(duration_request());
+  fetched(10, 11.2);
+  EXPECT_TRUE(trace_.on_poll(at(11), false));
+  EXPECT_TRUE(trace_.on_time(at(60))) << "busy, and no file";
+  EXPECT_EQ(trace_.state(), TraceState::writing);
+  EXPECT_TRUE(trace_.on_file(at(60.1), good(), kFile));
+  use(duration_request());
+  fetched(10, 11.2);
+  EXPECT_TRUE(trace_.on_temporary_file(at(11)));
+  EXPECT_FALSE(trace_.on_process_end(at(12)));
+  EXPECT_FALSE(trace_.on_time(at(60))) << "lost";
+  EXPECT_TRUE(trace_.on_file(at(60.1), good(), kFile));
 }
 
 TEST_F(TraceTest, RejectedOnlyAfterTwoIdlePollsWhereTheyAreSlow) {
@@ -301,7 +358,8 @@ TEST_F(TraceTest, RejectedOnlyAfterTwoIdlePollsWhereTheyAreSlow) {
   EXPECT_FALSE(trace_.on_time(at(13.2)));
   EXPECT_FALSE(trace_.on_poll(at(15), true));
   EXPECT_FALSE(trace_.on_time(at(16)));
-  EXPECT_TRUE(trace_.on_poll(at(20), true));
+  EXPECT_FALSE(trace_.on_poll(at(20), true));
+  EXPECT_TRUE(trace_.on_time(at(21)));
   expect_end(TraceState::rejected, "not accepted");
 }
 
@@ -344,7 +402,8 @@ TEST_F(TraceTest, AOneBehindClientReadsLater) {
   EXPECT_FALSE(trace_.on_poll(at(15), true));
   EXPECT_TRUE(trace_.on_receipt(at(20)));
   EXPECT_FALSE(trace_.on_poll(at(20.5), true));
-  EXPECT_TRUE(trace_.on_poll(at(25), true));  // its start had passed by then
+  EXPECT_FALSE(trace_.on_poll(at(25), true));  // its start had passed by then
+  EXPECT_TRUE(trace_.on_time(at(26)));
   expect_end(TraceState::rejected,
              "it read the request after its start, and needs 1.2 s; ask again");
 }
@@ -355,7 +414,8 @@ TEST_F(TraceTest, TooLittleLeadIsNamed) {
   use(request);
   fetched(10, 13);
   trace_.on_poll(at(11), true);
-  EXPECT_TRUE(trace_.on_poll(at(12), true));
+  trace_.on_poll(at(12), true);
+  EXPECT_TRUE(trace_.on_time(at(13)));
   expect_end(TraceState::rejected,
              "it read the request 3.0 s before its start, and needs 6.2 s; ask for a later start "
              "or a shorter warm-up");
@@ -434,7 +494,7 @@ TEST_F(TraceTest, BusyWithoutAFile) {
   EXPECT_TRUE(trace_.on_poll(at(11), false));
   EXPECT_TRUE(trace_.on_poll(at(13), true));
   EXPECT_EQ(trace_.state(), TraceState::writing);
-  EXPECT_TRUE(trace_.on_time(at(43)));
+  EXPECT_TRUE(trace_.on_time(at(16)));
   expect_end(TraceState::busy, "could not open the file");
   EXPECT_THAT(trace_.sentence(),
               HasSubstr("at /tmp/t_42.json, nor at /tmp/libkineto_activities_42.json"));
@@ -537,8 +597,15 @@ TEST_F(TraceTest, TheProcessEnds) {
   expect_end(TraceState::lost, "before it fetched");
   use(duration_request());
   fetched(10, 11.2);
-  EXPECT_TRUE(trace_.on_process_end(at(10.5)));
+  EXPECT_FALSE(trace_.on_process_end(at(10.5)));
+  EXPECT_EQ(trace_.next_due(), at(11.5));  // its file may be there already
+  EXPECT_TRUE(trace_.on_time(at(11.5)));
   expect_end(TraceState::lost, "before its trace began");
+  use(duration_request());
+  fetched(10, 11.2);
+  EXPECT_FALSE(trace_.on_process_end(at(25))) << "both waited for a daemon that was stopped";
+  EXPECT_TRUE(trace_.on_file(at(25.1), good(), kFile));
+  expect_written("written");
   use(duration_request());
   fetched(10, 11.2);
   trace_.on_temporary_file(at(11));

@@ -252,6 +252,7 @@ Json json_of(const ProcessTrace::Record& record) {
   put_optional(json, "evidence_at", record.evidence_at);
   put_optional(json, "idle_since", record.idle_since);
   put_optional(json, "last_idle_poll", record.last_idle_poll);
+  put_optional(json, "news_until", record.news_until);
   put_optional(json, "process_ended_at", record.process_ended_at);
   return json;
 }
@@ -277,6 +278,7 @@ Result<ProcessTrace::Record> record_of(const Json& json) {
   record.evidence_at = fields.optional_wall("evidence_at");
   record.idle_since = fields.optional_wall("idle_since");
   record.last_idle_poll = fields.optional_wall("last_idle_poll");
+  record.news_until = fields.optional_wall("news_until");
   record.process_ended_at = fields.optional_wall("process_ended_at");
   record.written_path = fields.text("written_path");
   record.written_at = fields.optional_wall("written_at");

@@ -62,15 +62,22 @@ Session session() {
                                 .file_id = "1:2",
                                 .bytes = 8,
                                 .notes = {"a", "b"}});
+  ProcessTrace unbegun({Pid{9}, 2}, request, kNow - seconds(9), timeouts);
+  unbegun.on_handed_over(kNow - seconds(8), kWall - seconds(8), kWall - seconds(5));
+  unbegun.on_receipt(kNow - seconds(8));
+  unbegun.on_poll(kNow - seconds(2), true);
+  unbegun.on_poll(kNow - Milliseconds(300), true);
   result.traces.emplace(
       Pid{5}, ProcessTrace({Pid{5}, 18446744073709551615U}, request, kNow - seconds(4), timeouts));
   result.traces.emplace(Pid{6}, tracing(6));
   result.traces.emplace(Pid{7}, written);
   result.traces.emplace(Pid{8}, delivered);
+  result.traces.emplace(Pid{9}, unbegun);
   result.tenants = {{Pid{5}, {Uid{1000}, "c1"}},
                     {Pid{6}, {Uid{1001}, ""}},
                     {Pid{7}, {Uid{0}, ""}},
-                    {Pid{8}, {Uid{0}, ""}}};
+                    {Pid{8}, {Uid{0}, ""}},
+                    {Pid{9}, {Uid{0}, ""}}};
   return result;
 }
 
@@ -124,6 +131,7 @@ TEST(Journal, ThereAndBack) {
   const ProcessTrace& delivered = first.traces.at(Pid{8});
   EXPECT_TRUE(delivered.delivery() == session().traces.at(Pid{8}).delivery());
   EXPECT_EQ(delivered.delivery().value().location, TraceDelivery::Location::caller);
+  EXPECT_EQ(first.traces.at(Pid{9}).next_due(), kNow + Milliseconds(700)) << "the news until then";
   std::vector<const Session*> again;
   for (const Session& one : *sessions) again.push_back(&one);
   EXPECT_EQ(journal_text(again, kNow, kWall), text);
@@ -140,6 +148,7 @@ TEST(Journal, AllEndedMeansEach) {
   EXPECT_FALSE(one.all_ended());
   one.traces.erase(Pid{5});
   one.traces.erase(Pid{6});
+  one.traces.erase(Pid{9});
   EXPECT_FALSE(one.all_ended()) << "one is still being brought to its place";
   one.traces.erase(Pid{7});
   EXPECT_TRUE(one.all_ended());

@@ -330,6 +330,30 @@ def test_worker_that_runs_out_of_memory_with_its_target(daemon, job, shared_dire
     served.stop(expect_clean=False)
 
 
+def mapped(pid):
+    """Bytes of its address space."""
+    return int(_read(f"/proc/{pid}/statm").split()[0]) * resource.getpagesize()
+
+
+def test_worker_that_gets_no_more_memory(daemon, job, shared_directory):
+    """Where no control group limits it: it dies of it, and another finds what was written."""
+    served = daemon(*QUIET, f"--kineto_socket_dir={shared_directory}")
+    traced = job("slow", "--megabytes", 8)
+    served.wait_for(traced.pid, state="idle")
+    running = served.dyno_started("gputrace", "--pids", traced.pid, "--duration-ms", 100,
+                                  "--log-file", traced.file("t.json"), "--json", "--gzip")
+    running.wait_until_said(": fetched")
+    worker, = workers(served, "files")
+    size = mapped(worker)
+    resource.prlimit(worker, resource.RLIMIT_AS, (size, size))
+    answer = running.finish()
+    assert "is replaced: the worker was ended by signal" in served.log(), served.log()
+    assert answer.code == 0, answer
+    (update,) = answer.json["processes"]
+    assert os.path.getsize(update["file"]) > 0 and update["whole"], update
+    assert served.dyno("ps", "--json").code == 0 and datagrams.is_served(shared_directory)
+    served.stop(expect_clean=False)
+
 def test_worker_that_is_killed_is_replaced(daemon, job, shared_directory):
     """By the kernel for want of memory, or by whom it serves: the next request finds a new one."""
     served = daemon(*QUIET, f"--kineto_socket_dir={shared_directory}")

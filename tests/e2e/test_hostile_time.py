@@ -27,8 +27,12 @@ def job(kineto_job_here):
     return kineto_job_here
 
 
-def test_daemon_that_was_stopped_for_a_while(daemon, job, script, shared_directory):
-    """As after a suspend: no late answers, no wrong ones, and a trace under way goes on."""
+@pytest.mark.parametrize("phase", ["fetched", "tracing"])
+def test_daemon_that_was_stopped_for_a_while(daemon, job, script, shared_directory, phase):
+    """As after a suspend: no late answers, no wrong ones, and a trace under way goes on.
+
+    Where it was only fetched, idle polls and the news of its file wait for the daemon together.
+    """
     served = daemon(*QUIET, f"--kineto_socket_dir={shared_directory}", "--rpc_idle_timeout_s=5")
     port = tcp_port(served)
     poller = script("poller.py", shared_directory)
@@ -38,7 +42,7 @@ def test_daemon_that_was_stopped_for_a_while(daemon, job, script, shared_directo
     served.wait_for(traced.pid, state="idle")
     running = served.dyno_started("gputrace", "--pids", traced.pid, "--duration-ms", 2000,
                                   "--log-file", traced.file("t.json"), "--json", "--timeout", 40)
-    running.wait_until_said(": tracing")
+    running.wait_until_said(f": {phase}")
     half = frames.connect(port)
     half.sendall(struct.pack("<i", 18) + b'{"fn":"get')
     late = served.counter("kineto_late") + served.counter("kineto_behind")
@@ -54,6 +58,8 @@ def test_daemon_that_was_stopped_for_a_while(daemon, job, script, shared_directo
     assert counted >= late + 7, counted
     answer = running.finish()
     assert answer.code == 0, answer
+    (update,) = answer.json["processes"]
+    assert update["state"] == "delivered", update
     assert served.dyno("ps", "--json").code == 0
     try:
         frames.read_frame(half)

@@ -25,6 +25,9 @@ namespace {
 // Rows that wait while the disk is slow; later ones are dropped, and counted.
 constexpr std::size_t kMaxRows = 120;
 constexpr std::size_t kMaxJobs = 32;
+// Tables that rows hold before they are written although their stretch is not over: one whose
+// collectors were made anew, as by a reload, shares nothing with the one before.
+constexpr std::size_t kMaxTables = 8;
 
 KeeperWorld keeper_world(const HistoryWorld& world) {
   return {.log = world.log,
@@ -161,6 +164,10 @@ class ThreadedHistory final : public History {
     {
       const std::scoped_lock lock(mutex_);
       is_due = stretch != std::exchange(stretch_, stretch);
+      if (newest_table_ != row->table) ++tables_;
+      newest_table_ = row->table;
+      if (!is_due && tables_ > kMaxTables) is_due = crowded_ = true;
+      if (is_due) tables_ = 1;
       queued_.push_back(std::move(row));
     }
     if (is_due) wake_.notify_one();
@@ -216,16 +223,19 @@ class ThreadedHistory final : public History {
     keeper_.emplace(keeper_world(world_));          // waits for the disk, as nobody else is to
     for (bool stopping = false; !stopping;) {
       std::vector<Job> jobs;
+      bool crowded = false;
       {
         std::unique_lock lock(mutex_);
-        wake_.wait(lock, [this] { return stopping_ || !jobs_.empty() || has_due_rows(); });
+        wake_.wait(lock,
+                   [this] { return stopping_ || crowded_ || !jobs_.empty() || has_due_rows(); });
         stopping = stopping_;
+        crowded = std::exchange(crowded_, false);
         std::swap(jobs, jobs_);
         for (std::unique_ptr<Row>& row : queued_) pending_.push_back(std::move(row));
         queued_.clear();
       }
       if (stopping) keeper_->hurry();
-      write_due(stopping);
+      write_due(stopping || crowded);
       // Questions that would keep the end waiting are not answered any more.
       for (const Job& job : jobs) job(!stopping_);
       jobs.clear();
@@ -239,7 +249,7 @@ class ThreadedHistory final : public History {
              stretch_begin(pending_.front()->tick.wall_ms, kWriteEveryMs) != stretch_));
   }
 
-  // Rows whose stretch is over; at the end all of them.
+  // Rows whose stretch is over; at the end, and when they hold too many tables, all of them.
   void write_due(bool all) {
     bool has_written = false;
     while (!pending_.empty()) {
@@ -260,8 +270,9 @@ class ThreadedHistory final : public History {
       }
       pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(count));
     }
-    // What a block took to make is needed again in half a minute only.
-    if (has_written && !all) ::malloc_trim(0);
+    // What a block took to make is needed again in half a minute only, and tables that a reload made
+    // anew are let go of.
+    if (has_written) ::malloc_trim(0);
   }
 
   [[nodiscard]] std::vector<const Row*> views(std::size_t count) const {
@@ -318,6 +329,9 @@ class ThreadedHistory final : public History {
   std::vector<std::unique_ptr<Row>> free_;
   std::size_t rows_made_ = 0;
   std::int64_t stretch_ = 0;  // of the newest row
+  std::shared_ptr<const SeriesTable> newest_table_;
+  std::size_t tables_ = 0;  // of rows that are not due
+  bool crowded_ = false;    // they are too many: all that waits is to be written
   std::uint64_t dropped_ = 0;
   std::uint64_t failures_ = 0;
   std::vector<Job> jobs_;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -79,6 +80,29 @@ TEST_F(HistoryTest, WritesTheRestAtItsEnd) {
                                      .step_ms = 10'000});
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_THAT(result->results[0].series[0].values, Each(1000));
+}
+
+// A reload makes the collectors anew, and with them a table of all series.
+TEST_F(HistoryTest, HoldsFewTablesHoweverOftenTheyAreMadeAnew) {
+  const auto history = start("");
+  const auto sink = history->make_sink();
+  std::vector<std::weak_ptr<const SeriesTable>> tables;
+  for (int i = 0; i < 100; ++i) {  // within one stretch of time
+    TestHost host;
+    host.set_clock(Milliseconds(100) * i);
+    const Frame& frame = host.tick();
+    tables.push_back(frame.table());
+    ASSERT_TRUE(sink->consume(frame));
+    clock_.set_wall(WallTime(Milliseconds(host.now_ms())));
+    if (i % 10 != 9) continue;
+    // Answered after what was due has been written.
+    ASSERT_TRUE(ask(*history, {.expressions = {{.selector = "memory.limit"}}}));
+    EXPECT_LE(std::ranges::count_if(tables, [](const auto& table) { return !table.expired(); }), 12)
+        << i;
+  }
+  const auto all = list(*history, {});
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->extent.raw_since_ms, (kTestStart + 1) * 1000) << "nothing is lost by it";
 }
 
 TEST_F(HistoryTest, ListsWhatThereIs) {
