@@ -237,7 +237,7 @@ class MemoryGroup:
         try:
             os.mkdir(self.path)
         except OSError as error:
-            pytest.skip(f"cgroups cannot be made here: {error}")
+            pytest.skip(f"no group of the memory controller can be made here: {error}")
 
     def limit(self, size):
         name = "memory.max" if self.v2 else "memory.limit_in_bytes"
