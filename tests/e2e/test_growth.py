@@ -20,4 +20,4 @@ def test_few_polls_and_calls_leave_nothing_behind():
                            "1000"], env=os.environ, capture_output=True, text=True,
                           timeout=4 * PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "10 of 10" in done.stdout and "in the first tenth" in done.stdout, done.stdout
+    assert "10 of 10" in done.stdout and "after the first tenth" in done.stdout, done.stdout
