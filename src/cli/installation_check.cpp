@@ -13,6 +13,7 @@
 #include "base/portable_layout.h"
 #include "base/text.h"
 #include "cli/endpoint.h"
+#include "net/unix_table.h"
 
 namespace dynolog {
 namespace {
@@ -88,9 +89,10 @@ void program(const InstallationFacts& facts, std::vector<rpc::Finding>& findings
 
 bool holds_abstract_name(std::string_view proc_net_unix) {
   // The kernel shows each NUL of an abstract name as '@', the last one included.
-  const auto lines = split(proc_net_unix, '\n');
-  return std::ranges::any_of(lines,
-                             [](std::string_view line) { return line.ends_with(" @dynolog@"); });
+  return std::ranges::any_of(split(proc_net_unix, '\n'), [](std::string_view text) {
+    const auto line = parse_unix_table_line(text);
+    return line && line->path == "@dynolog@";
+  });
 }
 
 InstallationFacts look_at_installation(const World& world, const SystemRoot& root,

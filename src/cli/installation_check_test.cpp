@@ -87,7 +87,8 @@ TEST(InstallationCheckTest, TheAbstractNameIsKnownByItsWholeName) {
   const std::string head = "Num       RefCount Protocol Flags    Type St Inode Path\n";
   const std::string line = "0000000000000000: 00000002 00000000 00000000 0002 01 51 ";
   EXPECT_TRUE(holds_abstract_name(head + line + "@dynolog@\n"));
-  for (const char* other : {"@dynolog", "@dynolog@x", "/x@dynolog@", "@@dynolog@", ""}) {
+  for (const char* other :
+       {"@dynolog", "@dynolog@x", "/x@dynolog@", "@@dynolog@", "@x @dynolog@", ""}) {
     EXPECT_FALSE(holds_abstract_name(head + line + other + "\n")) << other;
   }
 }

@@ -36,6 +36,7 @@ constexpr std::array kServerCounters = {
     std::pair{std::string_view("rpc_timed_out"), &rpc::ServerCounters::timed_out},
     std::pair{std::string_view("rpc_over_limit"), &rpc::ServerCounters::over_limit},
     std::pair{std::string_view("rpc_not_identified"), &rpc::ServerCounters::not_identified},
+    std::pair{std::string_view("rpc_reply_unread"), &rpc::ServerCounters::reply_unread},
 };
 
 }  // namespace

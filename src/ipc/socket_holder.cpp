@@ -15,6 +15,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "net/unix_table.h"
 
 namespace dynolog {
 namespace {
@@ -24,18 +25,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxComm = 64;
 // A daemon has fewer; who has more may mean to keep us looking.
 constexpr int kMaxDescriptors = 4096;
-
-// The inode's link, when this line of /proc/net/unix is of the name.
-std::optional<std::string> link_of_line(std::string_view line, std::string_view shown) {
-  // Num RefCount Protocol Flags Type St Inode Path, where the path may hold spaces.
-  if (!line.ends_with(shown)) return std::nullopt;
-  const std::string_view head = line.substr(0, line.size() - shown.size());
-  if (!head.ends_with(' ')) return std::nullopt;
-  const std::string_view front = trim(head);
-  const std::string_view inode = front.substr(front.rfind(' ') + 1);
-  if (!parse_number<std::uint64_t>(inode)) return std::nullopt;
-  return fmt::format("socket:[{}]", inode);
-}
 
 // nullopt: the table is too long to be read in time, or cannot be read.
 std::optional<std::set<std::string>> links_of_name(const SystemRoot& root, std::string_view name,
@@ -56,8 +45,8 @@ std::optional<std::set<std::string>> links_of_name(const SystemRoot& root, std::
     std::size_t start = 0;
     for (std::size_t end = 0; (end = rest.find('\n', start)) != std::string::npos;
          start = end + 1) {
-      const auto link = link_of_line(std::string_view(rest).substr(start, end - start), shown);
-      if (link) links.insert(*link);
+      const auto line = parse_unix_table_line(std::string_view(rest).substr(start, end - start));
+      if (line && line->path == shown) links.insert(fmt::format("socket:[{}]", line->inode));
     }
     rest.erase(0, start);
   }

@@ -50,6 +50,7 @@ class NameHolderTest : public testing::Test {
     const std::string table =
         "Num       RefCount Protocol Flags    Type St Inode Path\n"
         "ffff0: 00000002 00000000 00000000 0002 01 11 @dynolog\n"
+        "ffff3: 00000002 00000000 00000000 0002 01 12 @x 11 @dynolog@\n"
         "ffff1: 00000002 00000000 00000000 0002 01 " +
         std::to_string(inode) + " @dynolog@\n";
     ASSERT_TRUE(replace_file(root_.proc + "/net/unix", table, 0644));
@@ -73,6 +74,13 @@ class NameHolderTest : public testing::Test {
 
 TEST_F(NameHolderTest, NamesTheProcess) {
   add_process(10, "trainer", 11);
+  add_process(20, "dynolog", 77);
+  EXPECT_EQ(find(), "process 20 (dynolog)");
+}
+
+TEST_F(NameHolderTest, IsNotToldWhoItIsByAnothersName) {
+  bind(77);
+  add_process(10, "innocent", 11);  // whose inode stands in the name of a socket of somebody else's
   add_process(20, "dynolog", 77);
   EXPECT_EQ(find(), "process 20 (dynolog)");
 }

@@ -1,4 +1,4 @@
-// Parsers of /proc/<pid>/status, stat and cgroup.
+// Parsers of /proc/<pid>/status, stat, cgroup and maps.
 #include "kernel/proc_pid.h"
 
 #include <array>
@@ -147,6 +147,19 @@ std::vector<CgroupLine> parse_proc_pid_cgroup(std::string_view text) {
                      std::string(line.substr(second + 1))});
   }
   return lines;
+}
+
+MapsLine parse_maps_line(std::string_view line) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  // Begin-end, permissions, offset, device, inode; then blanks, and a path with whatever is in it.
+  std::string_view rest = line;
+  const std::string_view range = next_word(rest);
+  for (int field = 0; field < 4; ++field) static_cast<void>(next_word(rest));
+  const std::size_t begin = rest.find_first_not_of(' ');
+  std::string_view path = begin == std::string_view::npos ? "" : rest.substr(begin);
+  if (!path.starts_with('/')) path = {};  // the heap, a stack, memory with a name of the process's
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  return {.address = range.substr(0, range.find('-')), .path = path};
 }
 
 }  // namespace dynolog

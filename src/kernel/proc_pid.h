@@ -1,4 +1,4 @@
-// Parsers of /proc/<pid>/status, stat and cgroup. Pure: text in, struct out.
+// Parsers of /proc/<pid>/status, stat, cgroup and maps. Pure: text in, struct out.
 #pragma once
 
 #include <cstdint>
@@ -42,5 +42,13 @@ struct CgroupLine {
   std::string path;
 };
 [[nodiscard]] std::vector<CgroupLine> parse_proc_pid_cgroup(std::string_view text);
+
+// A line of /proc/<pid>/maps. Views are parts of the line; "" for what is mapped without a file.
+struct MapsLine {
+  std::string_view address;  // where it begins, as the kernel writes it
+  std::string_view path;     // also of a file that is deleted since: without the word
+  [[nodiscard]] std::string_view file_name() const { return path.substr(path.rfind('/') + 1); }
+};
+[[nodiscard]] MapsLine parse_maps_line(std::string_view line);
 
 }  // namespace dynolog

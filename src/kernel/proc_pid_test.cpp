@@ -117,5 +117,30 @@ TEST(ProcPidCgroup, PassesOverWhatIsNoLine) {
   EXPECT_EQ(parse_proc_pid_cgroup("0::/a").size(), 1U);
 }
 
+TEST(ProcPidMaps, PathsAreWhatFollowsTheFiveFields) {
+  struct Case {
+    std::string_view line;
+    std::string_view path;
+    std::string_view name;
+  };
+  const std::string front = "7f3c2a000000-7f3c2a021000 r-xp 00002000 fe:01 131105 ";
+  for (const Case& each :
+       {Case{"                    /usr/lib/libtorch_cpu.so", "/usr/lib/libtorch_cpu.so",
+             "libtorch_cpu.so"},
+        Case{" /a b/c (deleted)", "/a b/c", "c"},
+        Case{" /memfd:x/y.so (deleted)", "/memfd:x/y.so", "y.so"}, Case{"", "", ""},
+        Case{"      [heap]", "", ""}, Case{" [anon:/x/libtorch_cpu.so]", "", ""},
+        Case{" anon_inode:/dev/x", "", ""}, Case{" /", "/", ""}}) {
+    const std::string line = front + std::string(each.line);
+    const MapsLine maps = parse_maps_line(line);
+    EXPECT_EQ(maps.address, "7f3c2a000000") << line;
+    EXPECT_EQ(maps.path, each.path) << line;
+    EXPECT_EQ(maps.file_name(), each.name) << line;
+  }
+  for (const char* piece : {"", " ", "7f-8f", "7f-8f r-xp", "/lib/libtorch_cpu.so"}) {
+    EXPECT_EQ(parse_maps_line(piece).path, "") << piece;
+  }
+}
+
 }  // namespace
 }  // namespace dynolog

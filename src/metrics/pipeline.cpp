@@ -116,7 +116,7 @@ class ThreadedPipeline final : public Pipeline {
 Result<std::unique_ptr<Pipeline>> Pipeline::start(
     const PipelineOptions& options, std::vector<std::unique_ptr<Collector>> collectors,
     std::vector<std::unique_ptr<Sink>> sinks, const Clock& clock, Log& log) {
-  auto timer = TickTimer::create(options.interval);
+  auto timer = TickTimer::create(options.interval, read_timer);
   if (!timer) return std::unexpected(timer.error());
   UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.valid()) return fail_errno(errno, "eventfd");

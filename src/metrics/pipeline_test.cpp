@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/timerfd.h>
 
+#include <cerrno>
 #include <future>
 #include <thread>
 
@@ -94,8 +97,50 @@ TEST(TickTimer, AlignsToWholeMultiples) {
 }
 
 TEST(TickTimer, NothingIsDueBeforeTheFirstTick) {
-  auto timer = TickTimer::create(seconds(3600));
+  auto timer = TickTimer::create(seconds(3600), read_timer);
   ASSERT_TRUE(timer);
+  EXPECT_EQ(timer->take(), 0U);
+}
+
+itimerspec armed(const TickTimer& timer) {
+  itimerspec when{};
+  EXPECT_EQ(::timerfd_gettime(timer.fd(), &when), 0);
+  return when;
+}
+
+// The kernel cancels the timer and answers ECANCELED, once, to who reads it.
+TEST(TickTimer, IsAlignedAnewWhenTheClockIsSet) {
+  int answer = ECANCELED;
+  auto timer = TickTimer::create(seconds(3600), [&](int, std::uint64_t&) { return answer; });
+  ASSERT_TRUE(timer);
+  const itimerspec off{};
+  ASSERT_EQ(::timerfd_settime(timer->fd(), 0, &off, nullptr), 0);
+  ASSERT_EQ(armed(*timer).it_value.tv_sec, 0);
+
+  EXPECT_EQ(timer->take(), 0U) << "no tick has come due";
+  EXPECT_GT(armed(*timer).it_value.tv_sec + armed(*timer).it_value.tv_nsec, 0) << "armed again";
+  EXPECT_LE(armed(*timer).it_value.tv_sec, 3600);
+  EXPECT_EQ(armed(*timer).it_interval.tv_sec, 3600);
+
+  // What is no change of the clock leaves the timer as it is, or is an error.
+  ASSERT_EQ(::timerfd_settime(timer->fd(), 0, &off, nullptr), 0);
+  for (const int harmless : {EAGAIN, EINTR}) {
+    answer = harmless;
+    EXPECT_EQ(timer->take(), 0U);
+  }
+  EXPECT_EQ(armed(*timer).it_value.tv_sec, 0);
+  answer = EIO;
+  EXPECT_FALSE(timer->take());
+}
+
+TEST(TickTimer, ReadsHowOftenItHasComeDue) {
+  auto timer = TickTimer::create(seconds(3600), read_timer);
+  ASSERT_TRUE(timer);
+  const itimerspec at_once{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = 1}};
+  ASSERT_EQ(::timerfd_settime(timer->fd(), 0, &at_once, nullptr), 0);
+  pollfd watched{timer->fd(), POLLIN, 0};
+  ASSERT_EQ(::poll(&watched, 1, -1), 1);
+  EXPECT_EQ(timer->take(), 1U);
   EXPECT_EQ(timer->take(), 0U);
 }
 

@@ -8,13 +8,19 @@
 
 namespace dynolog {
 
-Result<TickTimer> TickTimer::create(std::chrono::seconds interval) {
+int read_timer(int fd, std::uint64_t& due) {
+  const ssize_t got = ::read(fd, &due, sizeof due);
+  if (got == static_cast<ssize_t>(sizeof due)) return 0;
+  return got < 0 ? errno : EIO;
+}
+
+Result<TickTimer> TickTimer::create(std::chrono::seconds interval, ReadTimer read) {
   if (interval < std::chrono::seconds(1)) {
     return fail(ErrorKind::invalid, "the sampling interval must be at least 1 s");
   }
   UniqueFd fd(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!fd.valid()) return fail_errno(errno, "timerfd_create");
-  TickTimer timer(std::move(fd), interval);
+  TickTimer timer(std::move(fd), interval, std::move(read));
   if (auto armed = timer.arm(); !armed) return std::unexpected(armed.error());
   return timer;
 }
@@ -35,10 +41,10 @@ Status TickTimer::arm() {
 
 Result<std::uint64_t> TickTimer::take() {
   std::uint64_t due = 0;
-  const ssize_t got = ::read(fd_.get(), &due, sizeof(due));
-  if (got == static_cast<ssize_t>(sizeof(due))) return due;
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0U;
-  if (got < 0 && errno != ECANCELED) return fail_errno(errno, "timerfd");
+  const int error = read_(fd_.get(), due);
+  if (error == 0) return due;
+  if (error == EAGAIN || error == EINTR) return 0U;
+  if (error != ECANCELED) return fail_errno(error, "timerfd");
   if (auto armed = arm(); !armed) return std::unexpected(armed.error());
   return 0U;
 }

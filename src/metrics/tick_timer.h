@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -16,10 +18,15 @@ namespace dynolog {
   return WallTime((since.count() / interval.count() + 1) * interval);
 }
 
+// read() of a timerfd: 0 and how often it has come due, or the errno.
+using ReadTimer = std::function<int(int fd, std::uint64_t& due)>;
+[[nodiscard]] int read_timer(int fd, std::uint64_t& due);
+
 class TickTimer {
  public:
-  // `interval` is at least a second.
-  [[nodiscard]] static Result<TickTimer> create(std::chrono::seconds interval);
+  // `interval` is at least a second. `read` is read_timer(), but for tests: nobody but the host's
+  // root can set the clock, and that for all processes.
+  [[nodiscard]] static Result<TickTimer> create(std::chrono::seconds interval, ReadTimer read);
 
   [[nodiscard]] int fd() const { return fd_.get(); }  // readable when a tick is due
   // How many ticks have come due since the last call: 0 when none, or when the clock was set, which
@@ -27,11 +34,13 @@ class TickTimer {
   [[nodiscard]] Result<std::uint64_t> take();
 
  private:
-  TickTimer(UniqueFd fd, std::chrono::seconds interval) : fd_(std::move(fd)), interval_(interval) {}
+  TickTimer(UniqueFd fd, std::chrono::seconds interval, ReadTimer read)
+      : fd_(std::move(fd)), interval_(interval), read_(std::move(read)) {}
   [[nodiscard]] Status arm();
 
   UniqueFd fd_;
   std::chrono::seconds interval_;
+  ReadTimer read_;
 };
 
 }  // namespace dynolog

@@ -84,6 +84,7 @@ class SocketConnection final : public Connection,
 
   // From the responder of request number `serial`; others are late and count for nothing.
   void answer(std::uint64_t serial, std::string json);
+  void answer_failed(std::uint64_t serial, std::string json);
   void refuse(std::uint64_t serial, const ErrorReply& error);
   void stream(std::uint64_t serial, std::string json, bool last);
   void keep(std::uint64_t serial, std::unique_ptr<TraceService::Following> following);
@@ -118,6 +119,8 @@ class SocketConnection final : public Connection,
   void writable();
   void replied();
   void drain();
+  [[nodiscard]] bool peer_is_gone();
+  void count_unread();
 
   void extend(std::chrono::milliseconds from_now);
   void set_deadline(SteadyTime deadline);
@@ -159,6 +162,11 @@ class ConnectionResponder final : public Responder {
       : connection_(std::move(connection)), serial_(serial) {}
   void answer(std::string json) override {
     if (const auto connection = connection_.lock()) connection->answer(serial_, std::move(json));
+  }
+  void answer_failed(std::string json) override {
+    if (const auto connection = connection_.lock()) {
+      connection->answer_failed(serial_, std::move(json));
+    }
   }
   void refuse(const ErrorReply& error) override {
     if (const auto connection = connection_.lock()) connection->refuse(serial_, error);
@@ -232,6 +240,8 @@ void SocketConnection::readable() {
   if (size > 0) return received({context_.scratch.data(), static_cast<std::size_t>(size)});
   if (size == 0) return received_end();
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return wait_readable();
+  // Closing a socket that holds unread bytes resets the connection.
+  if (errno == ECONNRESET || errno == EPIPE) count_unread();
   close();
 }
 
@@ -257,6 +267,7 @@ void SocketConnection::received(std::string_view bytes) {
 
 void SocketConnection::received_end() {
   if (state_ == State::reading && decoder_.partial()) ++context_.counters.malformed;
+  if (peer_is_gone()) count_unread();
   close();
 }
 
@@ -366,6 +377,12 @@ void SocketConnection::answer(std::uint64_t serial, std::string json) {
   reply(encode_frame(json));
 }
 
+void SocketConnection::answer_failed(std::uint64_t serial, std::string json) {
+  if (serial != serial_ || state_ != State::working) return;
+  ++context_.counters.errors;
+  reply(encode_frame(json));
+}
+
 void SocketConnection::refuse(std::uint64_t serial, const ErrorReply& error) {
   if (serial != serial_ || (state_ != State::working && state_ != State::following)) return;
   ++context_.counters.errors;
@@ -422,6 +439,7 @@ bool SocketConnection::send(std::string bytes) {
   }
   const auto sent = ::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+    count_unread();
     close();
     return false;
   }
@@ -445,7 +463,10 @@ void SocketConnection::wait_writable() {
 void SocketConnection::writable() {
   const auto sent =
       ::send(fd(), out_.data() + out_sent_, out_.size() - out_sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return close();
+  if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+    count_unread();
+    return close();
+  }
   if (sent > 0) {
     out_sent_ += static_cast<std::size_t>(sent);
     extend(context_.options.request_time);
@@ -460,6 +481,7 @@ void SocketConnection::writable() {
 void SocketConnection::replied() {
   if (end_after_reply_) {
     if (drain_at_end_) return drain();
+    if (peer_is_gone()) count_unread();
     return close();
   }
   state_ = State::reading;
@@ -469,6 +491,23 @@ void SocketConnection::replied() {
   asio::post(context_.loop.context(), [self = shared_from_this()] {
     if (self->state_ == State::reading) self->next_request();
   });
+}
+
+// A TCP socket takes the bytes for a peer that has closed, and learns of it from what comes back:
+// on this host before send() returns.
+bool SocketConnection::peer_is_gone() {
+  if (transport_ == Transport::unix_socket) return false;
+  int error = 0;
+  socklen_t size = sizeof error;
+  return ::getsockopt(fd(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error != 0;
+}
+
+// Who follows a trace may go at any time.
+void SocketConnection::count_unread() {
+  const bool replied_before = state_ == State::reading && serial_ > 0;
+  if (replied_before || state_ == State::replying || state_ == State::draining) {
+    ++context_.counters.reply_unread;
+  }
 }
 
 void SocketConnection::drain() {

@@ -15,6 +15,7 @@ struct ServerCounters {
   std::uint64_t timed_out = 0;   // request not complete in time, or idle
   std::uint64_t over_limit = 0;  // closed because of a limit on connections
   std::uint64_t not_identified = 0;
+  std::uint64_t reply_unread = 0;  // who asked was gone, or went without reading the reply
 };
 
 }  // namespace dynolog::rpc

@@ -441,6 +441,7 @@ TEST_F(ServerTest, AnswersTheExistingCallsToTheLetter) {
         << request;
   }
   EXPECT_THAT(traces_.requests, IsEmpty());
+  EXPECT_EQ(counters().errors, 5U) << "those that failed, whatever the shape of the answer";
 }
 
 TEST_F(ServerTest, OwnMethodsKeepTheConnection) {
@@ -485,6 +486,7 @@ TEST_F(ServerTest, ErrorsOfServicesAreAnswered) {
   EXPECT_EQ(error_code(client.call(R"({"fn":"followTrace","session":"none"})")), "not_found");
   EXPECT_THAT(client.call(encode(CommitRequest{.session = "x", .deadline_s = 0})),
               HasSubstr("\"staged\":3"));
+  EXPECT_EQ(counters().errors, 3U);
 }
 
 // --- hostile clients
@@ -531,6 +533,8 @@ TEST_F(ServerTest, UnreadableAndUnknownRequestsAreAnsweredAndEndTheConnection) {
     EXPECT_EQ(error_code(client.call(request)), code) << request;
     EXPECT_EQ(client.receive(), "") << request;
   }
+  EXPECT_EQ(counters().malformed, requests.size() - 1);
+  EXPECT_EQ(counters().errors, requests.size());
   expect_served();
 }
 
@@ -539,6 +543,7 @@ TEST_F(ServerTest, DeepNestingIsRefused) {
   Client client = tcp();
   const std::string deep = R"({"a":)" + std::string(100000, '[') + std::string(100000, ']') + "}";
   EXPECT_EQ(error_code(client.call(deep)), "bad_request");
+  EXPECT_EQ(counters().malformed, 1U);
   expect_served();
 }
 
@@ -568,7 +573,53 @@ TEST_F(ServerTest, ClientsThatCloseOrResetBeforeTheReplyHarmNobody) {
     }
   }
   wait_for([](const ServerCounters& seen) { return seen.connections == 0; });
+  EXPECT_GE(counters().reply_unread, 40U) << "over the unix socket each is known";
   expect_served();
+}
+
+TEST_F(ServerTest, WhoIsGoneBeforeTheReplyIsCounted) {
+  start();
+  const std::uint64_t counted = on_loop([this] {
+    // On the loop's thread, so that nothing is answered before they are gone.
+    for (const std::string request : {R"({"fn":"getStatus"})", R"({"fn":"listProcesses"})"}) {
+      const Client reset = tcp();
+      reset.reset_on_close();
+      reset.send(request);
+      local().send(request);
+    }
+    return server_->counters().reply_unread;
+  });
+  EXPECT_EQ(counted, 0U);
+  wait_for([](const ServerCounters& seen) { return seen.reply_unread == 4; });
+  // An orderly end over TCP is told from a client that waits by what the kernel answers to the
+  // reply: mostly at once, else too late.
+  wait_for([this](const ServerCounters& seen) {
+    on_loop([this] { tcp().send(R"({"fn":"getStatus"})"); });
+    return seen.reply_unread > 4;
+  });
+  expect_served();
+}
+
+TEST_F(ServerTest, WhoGoesWithoutReadingTheReplyIsCounted) {
+  start();
+  {
+    const Client over_tcp = tcp();
+    const Client over_unix = local();
+    over_tcp.send(R"({"fn":"daemonStatus"})");
+    over_unix.send(R"({"fn":"daemonStatus"})");
+    wait_for([](const ServerCounters& seen) { return seen.requests == 2; });
+    char first = 0;
+    for (const Client* client : {&over_tcp, &over_unix}) {
+      ASSERT_EQ(::recv(client->fd(), &first, 1, MSG_PEEK), 1) << "the reply is here, unread";
+    }
+    EXPECT_EQ(counters().reply_unread, 0U);
+  }
+  wait_for([](const ServerCounters& seen) { return seen.reply_unread == 2; });
+  Client well = tcp();
+  EXPECT_THAT(well.call(R"({"fn":"daemonStatus"})"), HasSubstr("schema"));
+  well.close();
+  wait_for([](const ServerCounters& seen) { return seen.connections == 0; });
+  EXPECT_EQ(counters().reply_unread, 2U) << "who has read it may go";
 }
 
 TEST_F(ServerTest, AnIncompleteRequestIsToldSoInTime) {

@@ -30,7 +30,8 @@ std::string gzip_problem(const GzipInflater& gzip, const TraceInput& input) {
 std::string parse_problem(const rapidjson::ParseResult& result, const TraceInput& input,
                           const JsonStream& stream, const TraceSax& sax) {
   if (input.too_large()) {
-    return fmt::format("larger than {} GiB: not looked at further", kMaxTraceBytes >> 30U);
+    return fmt::format("larger than the {} MiB of any trace: not looked at further",
+                       input.max_bytes() >> 20U);
   }
   if (input.file_bytes() == 0) return "the file is empty";
   if (result.Code() == rapidjson::kParseErrorTermination && sax.too_deep()) {
@@ -60,10 +61,11 @@ std::uint64_t size_on_disk(int fd, const TraceInput& input) {
 
 }  // namespace
 
-Result<TraceSummary> summarise_trace(int fd, std::function<void()> meanwhile) {
+Result<TraceSummary> summarise_trace(int fd, std::function<void()> meanwhile,
+                                     std::uint64_t max_bytes) {
   TraceSummary summary;
   try {
-    TraceInput input(fd, std::move(meanwhile));
+    TraceInput input(fd, std::move(meanwhile), max_bytes);
     JsonStream stream(input);
     TraceFigures figures;
     TraceSax sax(summary, figures, stream);

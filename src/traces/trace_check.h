@@ -21,7 +21,8 @@ inline constexpr std::size_t kMaxTraceDepth = 512;
 // Reads `fd` from its current position to the end. An error only when it cannot be read; a broken
 // file is a summary with whole = false, and with the figures of what could be read. `meanwhile` is
 // called now and then (each 16 MiB), so that the caller of a long check can see to other things; it
-// may be empty.
-[[nodiscard]] Result<TraceSummary> summarise_trace(int fd, std::function<void()> meanwhile = {});
+// may be empty. `max_bytes` of the file or of its JSON; tests ask for less.
+[[nodiscard]] Result<TraceSummary> summarise_trace(int fd, std::function<void()> meanwhile = {},
+                                                   std::uint64_t max_bytes = kMaxTraceBytes);
 
 }  // namespace dynolog

@@ -159,6 +159,23 @@ TEST(SummariseTrace, TheCallerSeesToOtherThingsMeanwhile) {
   EXPECT_GE(calls, 2);
 }
 
+TEST(SummariseTrace, IsReadUpToTheLimitAndNoFurther) {
+  constexpr std::uint64_t kLimit = 1U << 20U;
+  std::string text = R"({"traceEvents": [], "trace_id": "7")";
+  text += std::string(kLimit - text.size() - 1, ' ') + "}";
+  ASSERT_EQ(text.size(), kLimit);
+  const auto just = summarise_trace(file_of(text).get(), {}, kLimit);
+  ASSERT_TRUE(just);
+  EXPECT_TRUE(just->whole) << just->problem;
+
+  const UniqueFd file = file_of(text.insert(kLimit / 2, 8U << 20U, ' '));
+  const auto summary = summarise_trace(file.get(), {}, kLimit);
+  ASSERT_TRUE(summary);
+  EXPECT_FALSE(summary->whole);
+  EXPECT_THAT(summary->problem, HasSubstr("not looked at further"));
+  EXPECT_LT(::lseek(file.get(), 0, SEEK_CUR), 2 * kLimit) << "the rest is not even read";
+}
+
 TEST(SummariseTrace, UnreadableIsAnError) {
   const UniqueFd directory(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   EXPECT_FALSE(summarise_trace(directory.get()).has_value());

@@ -57,6 +57,19 @@ TEST(GzipTrace, SaysTheSameAsThePlainFile) {
   }
 }
 
+TEST(GzipTrace, WhatItUnfoldsIntoIsLimitedToo) {
+  constexpr std::uint64_t kLimit = 1U << 20U;
+  const std::string text = trace_of(std::string(16 * kLimit, ' '));
+  const std::string packed = gzip(text);
+  ASSERT_LT(packed.size(), kLimit / 4);
+  const auto summary = summarise_trace(file_of(packed).get(), {}, kLimit);
+  ASSERT_TRUE(summary);
+  EXPECT_FALSE(summary->whole);
+  EXPECT_THAT(summary->problem, HasSubstr("not looked at further"));
+  EXPECT_LT(summary->bytes, 2 * kLimit);
+  EXPECT_TRUE(summary_of(packed).whole) << "by the limit of all other tests";
+}
+
 TEST(GzipTrace, CutShortAtEveryTenth) {
   const std::string packed = gzip(large_trace());
   for (std::size_t tenth = 1; tenth < 10; ++tenth) {

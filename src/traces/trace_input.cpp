@@ -6,8 +6,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "traces/trace_check.h"
-
 namespace dynolog {
 namespace {
 
@@ -15,8 +13,8 @@ constexpr std::size_t kBlocksBetween = 256;
 
 }  // namespace
 
-TraceInput::TraceInput(int fd, std::function<void()> meanwhile)
-    : fd_(fd), meanwhile_(std::move(meanwhile)) {}
+TraceInput::TraceInput(int fd, std::function<void()> meanwhile, std::uint64_t max_bytes)
+    : fd_(fd), meanwhile_(std::move(meanwhile)), max_bytes_(max_bytes) {}
 
 void TraceInput::look_aside() {
   if (meanwhile_ && ++blocks_ % kBlocksBetween == 0) meanwhile_();
@@ -24,7 +22,7 @@ void TraceInput::look_aside() {
 
 std::span<const char> TraceInput::read_file() {
   if (!first_.empty()) return std::exchange(first_, {});
-  if (file_bytes_ > kMaxTraceBytes) {
+  if (file_bytes_ > max_bytes_) {
     too_large_ = true;
     return {};
   }
@@ -48,7 +46,7 @@ std::span<const char> TraceInput::next() {
     if (GzipInflater::is_gzip(first_)) gzip_.emplace([this] { return read_file(); });
   }
   if (!gzip_) return read_file();
-  if (json_bytes_ > kMaxTraceBytes) {
+  if (json_bytes_ > max_bytes_) {
     too_large_ = true;
     return {};
   }

@@ -65,17 +65,6 @@ bool is_other_gpu(std::string_view target) {
   return target == "/dev/kfd" || target.starts_with("/dev/dri/renderD");
 }
 
-// The path in a line of /proc/<pid>/maps when it is the library's.
-std::optional<std::string_view> library_in(std::string_view line) {
-  constexpr std::string_view kDeleted = " (deleted)";
-  const std::size_t slash = line.find('/');
-  if (slash == std::string_view::npos) return std::nullopt;
-  std::string_view path = line.substr(slash);
-  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
-  if (!path.ends_with(kLibrary)) return std::nullopt;
-  return path;
-}
-
 std::vector<std::string> words_of(std::string_view command_line) {
   std::vector<std::string> words;
   while (command_line.ends_with('\0')) command_line.remove_suffix(1);
@@ -135,9 +124,9 @@ void read_descriptors(const ProcEntry& entry, ProcessFacts& facts) {
 
 void read_library(const ProcEntry& entry, const std::string& process_root, ProcessFacts& facts) {
   const Status read = entry.each_line("maps", kMaxMaps, [&](std::string_view line) {
-    const auto path = library_in(line);
-    if (!path) return true;
-    facts.torch_library = clean_text(inside_root(std::string(*path), process_root), kMaxPath);
+    const std::string_view path = parse_maps_line(line).path;
+    if (!path.ends_with(kLibrary)) return true;
+    facts.torch_library = clean_text(inside_root(std::string(path), process_root), kMaxPath);
     return false;
   });
   facts.mapped_files_read = read.has_value();

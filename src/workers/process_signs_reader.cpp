@@ -21,15 +21,6 @@ constexpr std::size_t kMaxCgroup = 64U << 10U;
 constexpr std::size_t kMaxText = 256;
 constexpr std::size_t kMaxPath = 4096;
 
-// "/a/b/libx.so.1 (deleted)" -> "libx.so.1"; "" for a line without a path.
-std::string_view file_name_in(std::string_view line) {
-  constexpr std::string_view kDeleted = " (deleted)";
-  const std::size_t path = line.find('/');
-  if (path == std::string_view::npos) return {};
-  if (line.ends_with(kDeleted)) line.remove_suffix(kDeleted.size());
-  return line.substr(line.rfind('/') + 1);
-}
-
 // Nsight Systems, Nsight Compute and ROCm's tool, as they are put into a process. (CUPTI itself is
 // part of PyTorch.)
 bool is_profiler(std::string_view name) {
@@ -105,12 +96,12 @@ MappedFiles read_mapped_files(const ProcEntry& entry) {
   std::string python_address;
   // Of one with more lines than are looked at, those decide.
   static_cast<void>(entry.each_line("maps", kMaxMaps, [&](std::string_view line) {
-    const std::string_view name = file_name_in(line);
-    const std::string_view address = line.substr(0, line.find('-'));
+    const MapsLine mapped = parse_maps_line(line);
+    const std::string_view name = mapped.file_name();
     if (name == "libtorch_cpu.so" && files.torch_address.empty()) {
-      files.torch_address = clean_text(address, kMaxText);
+      files.torch_address = clean_text(mapped.address, kMaxText);
     } else if (name == "libtorch_python.so" && python_address.empty()) {
-      python_address = clean_text(address, kMaxText);
+      python_address = clean_text(mapped.address, kMaxText);
     } else if (name == "libtorch_cuda.so" || name == "libtorch_hip.so") {
       files.gpu_torch = true;
     } else if (files.profiler_library.empty() && is_profiler(name)) {

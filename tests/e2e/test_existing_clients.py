@@ -79,7 +79,8 @@ def test_configuration_that_kineto_would_drop_is_refused(main, main_port, line):
     daemon, job = main
     body = {"fn": "setKinetOnDemandRequest", "job_id": 0, "pids": [job.pid], "process_limit": 3,
             "config": f"ACTIVITIES_LOG_FILE=/tmp/never.json\n{line}"}
-    reply = json.loads(frames.call(main_port, body))
+    with daemon.counting(rpc_errors=1):
+        reply = json.loads(frames.call(main_port, body))
     assert "error" in reply or reply.get("status", "").startswith("failed"), reply
     said = json.dumps(reply)
     assert line.split("=")[0].split()[0] in said, said
@@ -87,16 +88,18 @@ def test_configuration_that_kineto_would_drop_is_refused(main, main_port, line):
     assert not os.path.exists(f"/tmp/never_{job.pid}.json")
 
 
-def test_http_is_told_what_this_is(main_port):
-    done = subprocess.run(["curl", "-s", "-m", "5", "-w", "\n%{http_code}",
-                           f"http://127.0.0.1:{main_port}/metrics"], capture_output=True, text=True)
+def test_http_is_told_what_this_is(main_daemon, main_port):
+    with main_daemon.counting(rpc_http=1):
+        done = subprocess.run(["curl", "-s", "-m", "5", "-w", "\n%{http_code}",
+                               f"http://127.0.0.1:{main_port}/metrics"], capture_output=True,
+                              text=True)
     body, code = done.stdout.rsplit("\n", 1)
     assert code == "400" and "dyno" in body, done
 
 
 @pytest.mark.parametrize("method", ["POST", "HEAD", "PUT", "OPTIONS"])
-def test_other_http_methods(main_port, method):
-    with frames.connect(main_port) as connection:
+def test_other_http_methods(main_daemon, main_port, method):
+    with main_daemon.counting(rpc_http=1), frames.connect(main_port) as connection:
         connection.sendall(f"{method} / HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         data = b""
         while more := connection.recv(4096):
@@ -104,7 +107,7 @@ def test_other_http_methods(main_port, method):
     assert data.startswith(b"HTTP/1.1 400 "), data
 
 
-def test_big_endian_length_is_refused(main_port):
-    with frames.connect(main_port) as connection:
+def test_big_endian_length_is_refused(main_daemon, main_port):
+    with main_daemon.counting(rpc_malformed=1), frames.connect(main_port) as connection:
         connection.sendall(struct.pack(">i", 18) + b'{"fn":"getStatus"}')
         assert "error" in json.loads(frames.read_frame(connection))

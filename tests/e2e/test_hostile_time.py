@@ -3,12 +3,14 @@
 docs/hostile-input.md says which test is for which attack.
 """
 
+import datetime
 import json
 import os
 import signal
 import socket
 import struct
 import subprocess
+import time
 
 import pytest
 
@@ -95,10 +97,27 @@ def ticks(daemon):
     return max(c["successes"] for c in daemon.status()["collectors"])
 
 
+def seconds_since_epoch(stamp):
+    return datetime.datetime.fromisoformat(stamp).timestamp()
+
+
+def newest_stamp(lines):
+    """Of the last whole line of --json_file."""
+    with open(lines) as file:
+        whole = [line for line in file if line.endswith("}\n")]
+    return seconds_since_epoch(json.loads(whole[-1])["time"]) if whole else 0
+
+
+def newest_logged(daemon):
+    return seconds_since_epoch(daemon.log().splitlines()[-1].split()[0])
+
+
 def test_clock_that_jumps_an_hour_forth_and_back(daemon, job, script, scratch, shared_directory):
     """Ages and deadlines do not notice; what is stamped follows; polls and traces go on."""
     clock = WallClock(scratch)
-    served = daemon(*QUIET, f"--kineto_socket_dir={shared_directory}", env=clock.environment)
+    lines = os.path.join(scratch, "lines")
+    served = daemon(*QUIET, f"--kineto_socket_dir={shared_directory}", "--use_JSON",
+                    "--json_interval_s=1", f"--json_file={lines}", env=clock.environment)
     traced = job(env=clock.environment)
     poller = script("poller.py", shared_directory)
     poller.hear()
@@ -106,12 +125,17 @@ def test_clock_that_jumps_an_hour_forth_and_back(daemon, job, script, scratch, s
     for hours in (1, 0, -1, 0):
         clock.jump_to(3600 * hours)
         before = ticks(served)
+
+        def is_of_now(stamp):
+            return abs(stamp - time.time() - 3600 * hours) < 60
+        until("a line of the new time", lambda: is_of_now(newest_stamp(lines)))
         assert until("a poll to be answered", lambda: poller.tell("poll")["reply"] == "")
         row = served.wait_for(traced.pid, state="idle")
         assert row["last_poll_age_s"] < 60, row
         answer = served.dyno("gputrace", "--pids", traced.pid, "--duration-ms", 100, "--log-file",
                              traced.file("t.json"), "--json")
         assert answer.code == 0, (hours, answer)
+        assert is_of_now(newest_logged(served)), served.log()
         until("the sampling to go on", lambda: ticks(served) > before)
         assert served.status()["uptime_s"] < 600
 

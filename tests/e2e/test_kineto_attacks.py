@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 from harness import datagrams, frames, places
 from harness.daemon import tcp_port
 from harness.datagrams import Client
+from harness.waiting import until
 
 ALICE = 20001
 BOB = 20002
@@ -143,8 +145,11 @@ def test_socket_of_another_user_is_not_answered(served, actor, client):
     victim = client(served.shared)
     os.chown(victim.path, BOB, BOB)
     attacker = actor(served.shared, ALICE)
-    assert attacker.tell("steal", victim.path)["stolen"] in (True, False)
-    attacker.tell("poll")
+    # Root stands for a kernel without fs.protected_hardlinks, which Alice would need.
+    os.unlink(attacker.ready["path"])
+    os.link(victim.path, attacker.ready["path"])
+    with served.counting(kineto_bad_sender=1):
+        assert attacker.tell("poll")["reply"] is None
     assert datagrams.is_served(served.shared)
     assert victim.receive(0) is None
 
@@ -163,15 +168,25 @@ def test_re_bound_name_gets_no_configuration(served, actor, client, scratch):
     assert reply is None or "ACTIVITIES_LOG_FILE" in reply
 
 
-def test_re_bound_abstract_name_gets_no_configuration(network, daemon, scratch):
-    """Within a namespace of its own: the abstract name is one for all."""
-    served = daemon("--port=1778", namespace=network)
+def rebind_abstract_name(network, served, scratch):
     done = network.run(sys.executable, places.published(ACTOR), "abstract-rebind",
                        str(served.pid), os.path.join(scratch, "t.json"), capture_output=True,
                        text=True, timeout=60)
     assert done.returncode == 0, done
-    result = json.loads(done.stdout)
-    assert result["thief"] is None, result
+    return json.loads(done.stdout)
+
+
+def test_re_bound_abstract_name_gets_no_configuration(network, daemon, scratch):
+    """Within a namespace of its own: the abstract name is one for all."""
+    served = daemon("--port=1778", namespace=network)
+    for _ in range(50):
+        result = rebind_abstract_name(network, served, scratch)
+        assert result["thief"] is None, result
+        # What waited for over 40 ms was dropped, and proves nothing.
+        if result["late"] == 0:
+            break
+    assert result["late"] == 0, "each round was too slow"
+    assert result["failed"] == 1, "the answer was for the socket that had asked and is closed"
     assert result["other"] is not None, result
 
 
@@ -206,10 +221,9 @@ def test_broken_datagrams_are_dropped(served, client):
         one = client(served.shared)
         one.send(data)
         sent += 1
-        # n = 0 with a size that fits is what a pid-1 process of old sent: it may be answered.
         assert datagrams.is_served(served.shared), f"after {what}"
         one.close()
-    assert served.counter("kineto_malformed") >= before + sent - 3
+    assert served.counter("kineto_malformed") == before + sent
     assert served.process.poll() is None
 
 
@@ -238,13 +252,14 @@ def test_context_message_is_answered(served, client):
 
 def test_client_that_never_reads_delays_nobody(served, client):
     deaf = client(served.shared)
-    for _ in range(30):
-        try:
-            deaf.socket.setblocking(False)
-            deaf.send(datagrams.request([os.getpid()]))
-        except BlockingIOError:
-            break
+    before = served.counter("kineto_behind")
+
+    def has_fallen_behind():
+        deaf.send(datagrams.request([os.getpid()]))
+        return served.counter("kineto_behind") >= before + 3
+    until("its polls to go unanswered", has_fallen_behind)
     assert datagrams.is_served(served.shared)
+    assert deaf.receive(0) is not None and deaf.receive(0) is None, "one reply at a time"
 
 
 def test_client_that_is_gone_before_the_reply(served, client):
@@ -256,6 +271,13 @@ def test_client_that_is_gone_before_the_reply(served, client):
     for _ in range(20):
         assert datagrams.in_a_process_of_its_own(ask_and_go) == 1
     assert datagrams.is_served(served.shared)
+    # Some that are gone for certain when the daemon comes to read; a queue may hold only ten.
+    with served.counting(kineto_vanished=8):
+        served.pause()
+        for _ in range(8):
+            assert datagrams.in_a_process_of_its_own(ask_and_go) == 1
+        served.process.send_signal(signal.SIGCONT)
+    until("others to be answered", lambda: datagrams.is_served(served.shared))
 
 
 def send_a_lingering_socket(shared, port):
@@ -292,8 +314,8 @@ def test_descriptors_sent_along_stop_nothing(served, client):
 def test_second_poll_at_once_is_answered_once(served, client):
     hasty = client(served.shared)
     assert hasty.poll() == ""
-    assert hasty.poll(seconds=0.3) is None
-    assert served.counter("kineto_doubled") >= 1
+    with served.counting(kineto_doubled=1):
+        assert hasty.poll(seconds=0.3) is None
 
 
 def test_five_hundred_clients_at_once(served):

@@ -314,11 +314,9 @@ def test_a_bad_file_changes_nothing_and_says_why(manager, managed, scratch, shar
                        ('log_level = "debug"\n' + "a." * 100_000 + "a = 1\n",
                         "more than 64 deep"),
                        ("[" + "a." * 100_000 + "a]\n", "more than 64 deep"),
-                       ("#" * 300_000, "more than 262144 bytes")):
-=======
+                       ("#" * 300_000, "more than 262144 bytes"),
                        # It would count from the next start, which it would keep from coming up.
                        ('cpu_list = "1023"\n', "there is no CPU 1023")):
->>>>>>> grace
         config_of(scratch, text)
         state, sentence = reload(daemon)
         assert state == "degraded" and says in sentence, sentence

@@ -1,13 +1,15 @@
-// /proc files of the host: stat, loadavg, and the daemon's own stat.
+// /proc files of the host: stat, loadavg, net/unix, and the daemon's own stat and smaps_rollup.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
+#include "base/text.h"
 #include "kernel/proc_loadavg.h"
 #include "kernel/proc_self.h"
 #include "kernel/proc_stat.h"
+#include "net/unix_table.h"
 
 namespace {
 
@@ -31,6 +33,13 @@ void check_stat(std::string_view text) {
   }
 }
 
+void check_unix_table(std::string_view text) {
+  for (const std::string_view line : split(text, '\n')) {
+    const auto socket = parse_unix_table_line(line);
+    if (socket) require(line.ends_with(socket->path) && socket->path.size() < line.size());
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -40,5 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(std::isfinite(load->one) && std::isfinite(load->fifteen) && load->five >= 0);
   }
   (void)parse_proc_self_stat(text);
+  (void)parse_proportional_bytes(text);
+  check_unix_table(text);
   return 0;
 }

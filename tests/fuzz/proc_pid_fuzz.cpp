@@ -1,4 +1,4 @@
-// /proc/<pid>/status, stat, cgroup and environ, and what is made of them.
+// /proc/<pid>/status, stat, cgroup, maps and environ, and what is made of them.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -32,12 +32,23 @@ void check_job(const JobFacts& facts) {
   require(!facts.launcher || (!facts.rank && !facts.launched));
 }
 
+void check_maps(std::string_view text) {
+  for (const std::string_view line : split(text, '\n')) {
+    const MapsLine maps = parse_maps_line(line);
+    require(line.find(maps.address) != std::string_view::npos);
+    require(maps.path.empty() || maps.path.starts_with('/'));
+    require(maps.path.empty() || maps.path.data() + maps.path.size() <= line.data() + line.size());
+    require(maps.file_name().find('/') == std::string_view::npos);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto status = parse_proc_pid_status(text)) require(!status->namespace_pids.empty());
   (void)parse_proc_pid_stat(text);
+  check_maps(text);
   const std::vector<CgroupLine> cgroup = parse_proc_pid_cgroup(text);
   const std::string container = container_of(cgroup);
   require(is_clean(container) && container.size() <= kMaxContainerIdentity);

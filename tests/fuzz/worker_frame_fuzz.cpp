@@ -1,15 +1,18 @@
 // Any bytes as a worker's frame, to every decoder of both sides; what is accepted can be sent
-// again.
+// again. And as the files of a user's that workers read beside traces.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "workers/files_frames.h"
 #include "workers/mounts_frames.h"
 #include "workers/procs_frames.h"
 #include "workers/request_channel.h"
 #include "workers/scan_frames.h"
+#include "workers/torch_probe.h"
 
 namespace {
 
@@ -55,6 +58,12 @@ void try_mounts_frames(std::string_view body) {
                [](const auto& units) { return encode_units(*units); });
 }
 
+void try_files_of_pytorch(std::string_view text) {
+  const std::string version = torch_version_in(text);
+  if (version.size() > 64 || clean_text(version, 64) != version) std::abort();
+  if (poll_interval_in(text) < 0) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -64,5 +73,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try_procs_frames(body);
   try_files_frames(body);
   try_mounts_frames(body);
+  try_files_of_pytorch(frame);
   return 0;
 }

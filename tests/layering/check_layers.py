@@ -160,6 +160,19 @@ class Checker:
             elif length > limits['function_lines_soft']:
                 self.notes.append(f'{path.relative_to(self.root)}:{line}: {sentence}')
 
+    # -- fuzzers --
+
+    def check_fuzzed(self):
+        """Each parser of kernel text, but for what another one of its header calls."""
+        targets = '\n'.join(path.read_text() for path in self.sources('tests/fuzz'))
+        for path in sorted((self.src / 'kernel').glob('*.h')):
+            text = source_text.blanked(path.read_text())
+            for match in re.finditer(r'\b(?:parse|for_each)_\w+(?=\(std::string_view\b)', text):
+                calls = rf'\b{match.group(0)}\('
+                if not re.search(calls, targets) and len(re.findall(calls, text)) < 2:
+                    line = text.count('\n', 0, match.start()) + 1
+                    self.error(path, line, f'no target of tests/fuzz calls {match.group(0)}()')
+
     # -- ARCHITECTURE.md --
 
     def check_architecture(self):
@@ -203,6 +216,7 @@ class Checker:
             for path in sorted((self.root / folder).rglob('*.py')):
                 self.check_columns(path, path.read_text())
         self.check_link_lists()
+        self.check_fuzzed()
         self.check_architecture()
 
 

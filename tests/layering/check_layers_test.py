@@ -113,6 +113,13 @@ class CheckerTest(unittest.TestCase):
                    '}\n}  // namespace a\n')
         self.assert_one('src/net/x.cpp:3', 'a function of 77 lines')
 
+    def test_parser_without_a_fuzzer(self):
+        self.write('src/kernel/x.h', '// X.\n#pragma once\n\nint parse_x(std::string_view text);\n')
+        self.assert_one('src/kernel/x.h:4', 'no target of tests/fuzz calls parse_x()')
+        self.write('tests/fuzz/CMakeLists.txt', 'dynolog_fuzzer(x_fuzz dynolog_kernel)\n')
+        self.write('tests/fuzz/x_fuzz.cpp', '// X.\nint a = parse_x("");\n')
+        self.assertEqual(self.errors(), [])
+
     def test_architecture_must_agree(self):
         text = (self.root / 'ARCHITECTURE.md').read_text()
         self.write('ARCHITECTURE.md', text.replace('| `net/` | what | base |',

@@ -15,7 +15,7 @@ void set_kinet_on_demand_request(const Request& request) {
   auto decoded = decode_legacy_trace_request(request.text);
   if (!decoded) {
     const bool missing = decoded.error().kind == ErrorKind::not_found;
-    request.responder->answer(encode_legacy_failed(missing ? "" : decoded.error().message));
+    request.responder->answer_failed(encode_legacy_failed(missing ? "" : decoded.error().message));
     return;
   }
   request.services.traces.legacy_trace(
@@ -38,7 +38,7 @@ void dcgm_prof_pause(const Request& request) {
     return;
   }
   const bool missing = seconds.error().kind == ErrorKind::not_found;
-  request.responder->answer(encode_legacy_failed(missing ? "" : seconds.error().message));
+  request.responder->answer_failed(encode_legacy_failed(missing ? "" : seconds.error().message));
 }
 
 void dcgm_prof_resume(const Request& request) {

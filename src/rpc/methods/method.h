@@ -23,6 +23,8 @@ class Responder {
   virtual ~Responder() = default;
   // The one reply: ends the request.
   virtual void answer(std::string json) = 0;
+  // The same where the reply says, as the existing calls' clients expect it, that nothing was done.
+  virtual void answer_failed(std::string json) = 0;
   // The one reply, as an error: ends the request.
   virtual void refuse(const ErrorReply& error) = 0;
   // One frame of a stream of replies; `last` ends the request.

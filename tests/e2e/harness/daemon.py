@@ -1,5 +1,6 @@
 """One dynolog daemon: started with directories of its own, asked through `dyno`, stopped by pid."""
 
+import contextlib
 import json
 import os
 import re
@@ -196,12 +197,26 @@ class Daemon:
         assert answer.code == 0, answer
         return answer.json
 
+    def counters(self):
+        return dict(self.status()["counters"])
+
     def counter(self, name):
-        counters = self.status()["counters"]
-        pairs = counters.items() if isinstance(counters, dict) else counters
-        found = {key: value for key, value in pairs}
+        found = self.counters()
         assert name in found, f"no counter {name} among {sorted(found)}"
         return found[name]
+
+    @contextlib.contextmanager
+    def counting(self, **expected):
+        """What is done inside raises these counters, each by so much and no more."""
+        before = self.counters()
+        yield
+
+        def risen():
+            now = self.counters()
+            return {name: now[name] - before[name] for name in expected}
+        until(f"counters to have risen by {expected}",
+              lambda: all(count >= expected[name] for name, count in risen().items()))
+        assert risen() == expected
 
     def processes(self, uid=None, tcp=None):
         answer = self.dyno("ps", "--json", uid=uid, tcp=tcp)

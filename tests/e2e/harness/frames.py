@@ -22,8 +22,8 @@ def frame(body):
     return struct.pack("<i", len(body)) + body
 
 
-def connect(port, host="127.0.0.1"):
-    return socket.create_connection((host, port), timeout=PATIENCE)
+def connect(port, host="127.0.0.1", seconds=PATIENCE):
+    return socket.create_connection((host, port), timeout=seconds)
 
 
 def connect_unix(path):
@@ -49,13 +49,18 @@ def read_frame(connection):
     return read_exactly(connection, size)
 
 
-def call(port, body, host="127.0.0.1"):
+def call(port, body, host="127.0.0.1", seconds=PATIENCE):
     """One request on a connection of its own, as existing clients do; gives the reply's bytes."""
     if not isinstance(body, bytes):
         body = json.dumps(body).encode()
-    with connect(port, host) as connection:
+    with connect(port, host, seconds) as connection:
         connection.sendall(frame(body))
         return read_frame(connection)
+
+
+def served_in_time(port):
+    """Somebody else's call, while an attack goes on: within the 5 s that `dyno` waits."""
+    return call(port, b'{"fn":"getStatus"}', seconds=5) == b'{"status":1}'
 
 
 def closed(connection):

@@ -21,7 +21,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("directory", help="KINETO_IPC_SOCKET_DIR")
 parser.add_argument("--as", dest="behaviour", default="good", choices=[
     "good", "redirect", "ignore", "deaf", "no-file", "cancelled", "dies", "truncated", "other-id",
-    "no-steps", "slow", "exits"])
+    "no-steps", "slow", "exits", "sparse"])
 parser.add_argument("--megabytes", type=float, default=0, help="of events, besides a few")
 parser.add_argument("--period", type=float, default=0.4, help="seconds between two polls")
 options, _ = parser.parse_known_args()  # a job has arguments of its own besides
@@ -116,6 +116,9 @@ class Trace:
             write_trace(file, trace_id, options.megabytes)
         if options.behaviour == "truncated":
             os.truncate(self.path + ".tmp", os.path.getsize(self.path + ".tmp") // 2)
+        if options.behaviour == "sparse":  # no block of it is on the disk
+            os.truncate(self.path + ".tmp", os.path.getsize(self.path + ".tmp") // 2)
+            os.truncate(self.path + ".tmp", 100 << 30)
         os.rename(self.path + ".tmp", self.path)
         if options.behaviour == "exits":
             os._exit(0)

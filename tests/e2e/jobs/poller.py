@@ -86,25 +86,40 @@ class Poller:
             os.unlink(self.path)
             os.symlink(rest[0], self.path)
             say(linked=True)
-        elif verb == "steal":
-            try:
-                os.unlink(self.path)
-                os.link(rest[0], self.path)
-                say(stolen=True)
-            except OSError:
-                say(stolen=False)
+
+
+def call(**fields):
+    body = json.dumps(fields).encode()
+    with socket.create_connection(("127.0.0.1", 1778)) as rpc:
+        rpc.sendall(struct.pack("<i", len(body)) + body)
+        size, = struct.unpack("<i", rpc.recv(4, socket.MSG_WAITALL))
+        return json.loads(rpc.recv(size, socket.MSG_WAITALL))
 
 
 def stage(log_file):
     config = f"ACTIVITIES_LOG_FILE={log_file}\nACTIVITIES_DURATION_MSECS=100"
-    body = json.dumps({"fn": "setKinetOnDemandRequest", "config": config, "job_id": 0,
-                       "pids": [os.getpid()], "process_limit": 3}).encode()
-    with socket.create_connection(("127.0.0.1", 1778)) as rpc:
-        rpc.sendall(struct.pack("<i", len(body)) + body)
-        size, = struct.unpack("<i", rpc.recv(4, socket.MSG_WAITALL))
-        reply = json.loads(rpc.recv(size, socket.MSG_WAITALL))
+    reply = call(fn="setKinetOnDemandRequest", config=config, job_id=0, pids=[os.getpid()],
+                 process_limit=3)
     if reply.get("activityProfilersTriggered") != [os.getpid()]:
         raise SystemExit(f"not triggered: {reply}")
+
+
+def dropped():
+    """How many polls came too late so far, and how many answers could not be sent."""
+    counters = call(fn="daemonStatus")["counters"]
+    return counters["kineto_late"], counters["kineto_reply_failed"]
+
+
+def stop(pid):
+    """Until none of its threads runs any more."""
+    os.kill(pid, signal.SIGSTOP)
+    while True:
+        states = set()
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/stat") as file:
+                states.add(file.read().rpartition(")")[2].split()[0])
+        if states == {"T"}:
+            return
 
 
 def abstract_rebind(daemon, log_file):
@@ -117,9 +132,10 @@ def abstract_rebind(daemon, log_file):
         raise SystemExit("no answer to the first poll")
     stage(log_file)
     select.select([], [], [], 0.3)
+    late, failed = dropped()
     thief = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    # Stopped for less than the 40 ms after which it would not answer at all.
-    os.kill(daemon, signal.SIGSTOP)
+    # It stands still for less than the 40 ms after which it would not answer at all.
+    stop(daemon)
     tracee.sendto(request(os.getpid()), b"\0dynolog\0")
     tracee.close()
     thief.bind(name)
@@ -128,7 +144,9 @@ def abstract_rebind(daemon, log_file):
     other = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     other.bind(b"\0dynoconfigclient" + os.urandom(6).hex().encode() + b"\0")
     other.sendto(request(os.getpid()), b"\0dynolog\0")
-    say(other=receive(other), thief=receive(thief, 0))
+    heard = {"other": receive(other), "thief": receive(thief, 0)}
+    now_late, now_failed = dropped()
+    say(late=now_late - late, failed=now_failed - failed, **heard)
 
 
 def burst_client(directory, start):
