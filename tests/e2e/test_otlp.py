@@ -151,11 +151,15 @@ def test_values_are_the_kernels(receiver, daemon):
 
 def test_busy_receivers_lose_nothing(receiver, daemon):
     taker = receiver()
-    taker.answers = [(503, {}, b"starting"), (429, {"Retry-After": "1"}, b"slow down"), "hang up",
+    taker.answers = [(503, {}, b"starting"), (429, {"Retry-After": "4"}, b"slow down"), "hang up",
                      (502, {}, b"")]
     served = daemon(*FAST, f"--otlp_endpoint={taker.url()}")
     until("its complaint", lambda: "the receiver answers" in sink(served)["last_error"])
     received = requests(taker, 3)
+    # Each waits at least as long as was asked for, and longer than the one before: 1 s and 2 s, give
+    # or take a fifth, are less than the four seconds.
+    waited = [b - a for a, b in zip(taker.arrivals, taker.arrivals[1:])]
+    assert waited[0] >= 0.75 and waited[1] >= 3.95 and waited[2] >= 3.15, waited
     first = received[0].metrics()["system.cpu.time"]
     assert {p.time_unix_nano for p in points(first).values()}
     times = [max(p.time_unix_nano for p in points(r.metrics()["system.cpu.time"]).values())
