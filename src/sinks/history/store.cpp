@@ -3,9 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -404,36 +402,6 @@ Result<std::string> set_aside(const std::string& directory) {
   for (const char* log : kLogs) ::unlink((path + log).c_str());
   if (::rename(path.c_str(), aside.c_str()) != 0) return fail_errno(errno, path);
   return aside;
-}
-
-std::string unsuitable(const std::string& directory) {
-  struct statfs info{};
-  if (::statfs(directory.c_str(), &info) != 0) {
-    return fail_errno(errno, directory).error().message;
-  }
-  struct Known {
-    std::uint64_t magic;
-    const char* name;
-  };
-  constexpr std::array kMemory{Known{TMPFS_MAGIC, "tmpfs"}, Known{RAMFS_MAGIC, "ramfs"}};
-  constexpr std::array kNetwork{
-      Known{NFS_SUPER_MAGIC, "NFS"}, Known{0xff534d42, "CIFS"},    Known{0xfe534d42, "SMB"},
-      Known{0x0bd00bd0, "Lustre"},   Known{0x47504653, "GPFS"},    Known{0x19830326, "BeeGFS"},
-      Known{0x00c36400, "CephFS"},   Known{0x01021997, "9p"},      Known{0x5346414f, "AFS"},
-      Known{0x65735546, "FUSE"},     Known{0xaad7aaea, "PanFS"},   Known{0x7461636f, "OCFS2"},
-      Known{0x01161970, "GFS2"},     Known{0x20030528, "OrangeFS"}};
-  const auto magic = static_cast<std::uint32_t>(info.f_type);
-  for (const Known& known : kMemory) {
-    if (magic == known.magic) {
-      return fmt::format("{} is on {}, which is memory anyway", directory, known.name);
-    }
-  }
-  for (const Known& known : kNetwork) {
-    if (magic == known.magic) {
-      return fmt::format("{} is on {}, where a database is not safe", directory, known.name);
-    }
-  }
-  return "";
 }
 
 }  // namespace dynolog::history
