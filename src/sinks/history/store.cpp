@@ -112,10 +112,11 @@ class SqliteStore final : public Store {
 
   [[nodiscard]] Status write(const Change& change) override {
     auto written = in_transaction([&] { return put(change); });
-    if (!written && written.error().kind == ErrorKind::exhausted && at_budget()) {
+    if (!written && written.error().kind == ErrorKind::exhausted) {
+      const std::uint64_t needed = pages_of(change);
+      if (free_pages() >= needed) return written;  // it is the disk: what is kept stays
       // The file's own limit, not the disk's: less has to be kept than was thought.
-      for (std::uint64_t& bytes : budget_) bytes -= bytes / 16;
-      if (auto made = make_room(); !made) return made;
+      if (auto made = keep_less(needed); !made) return made;
       written = in_transaction([&] { return put(change); });
     }
     if (!written) return written;
@@ -330,10 +331,38 @@ class SqliteStore final : public Store {
     });
   }
 
-  // Whether the file has as many pages as it may, rather than the disk being full.
-  bool at_budget() {
-    const auto pages = database_.integer_of("PRAGMA page_count");
-    return pages && static_cast<std::uint64_t>(*pages) + 512 >= pages_;
+  // Gives up the oldest until the file has so many pages free. Where even that needs room that the
+  // disk has not, all stays.
+  Status keep_less(std::uint64_t needed) {
+    const auto before = budget_;
+    while (free_pages() < needed && used_[0] + used_[1] > 0) {
+      for (std::uint64_t& bytes : budget_) bytes -= std::min(bytes, bytes / 16 + 1);
+      if (auto made = make_room(); !made) {
+        budget_ = before;
+        return made;
+      }
+    }
+    return {};
+  }
+
+  // Of the file, which the change takes: rather too many, so that a file that is full is not taken
+  // for a disk that is.
+  static std::uint64_t pages_of(const Change& change) {
+    constexpr std::uint64_t kTrees = 16;
+    std::uint64_t keys = 0;
+    for (const auto& [number, key] : change.series) keys += key.size() + 16;
+    std::uint64_t pages = kTrees + keys / (kPage / 2);
+    for (const NewBlock& block : change.blocks) pages += block.data.size() / kPage + 2;
+    return pages;
+  }
+
+  // That the file has or may still get.
+  std::uint64_t free_pages() {
+    const auto all = database_.integer_of("PRAGMA page_count");
+    const auto free = database_.integer_of("PRAGMA freelist_count");
+    if (!all || !free) return pages_;
+    const auto used = static_cast<std::uint64_t>(*all - *free);
+    return pages_ - std::min(used, pages_);
   }
 
   Database database_;
