@@ -173,9 +173,10 @@ def test_busy_receivers_lose_nothing(receiver, daemon):
     served = daemon(*FAST, f"--otlp_endpoint={taker.url()}")
     until("its complaint", lambda: "the receiver answers" in sink(served)["last_error"])
     received = requests(taker, 3)
-    # 1 s, 2 s, 4 s, give or take a fifth; the second one as long as was asked for.
+    # 1 s, 2 s, 4 s, give or take a fifth; the second one as long as was asked for. Who hangs up on
+    # a connection that was kept is called again at once: it may just have closed it.
     waited = [b - a for a, b in zip(taker.arrivals, taker.arrivals[1:])]
-    assert waited[0] >= 0.75 and waited[1] >= 3.95 and waited[2] >= 3.15, waited
+    assert waited[0] >= 0.75 and waited[1] >= 3.95 and waited[3] >= 3.15, waited
     first = received[0].metrics()["system.cpu.time"]
     assert {p.time_unix_nano for p in points(first).values()}
     times = [max(p.time_unix_nano for p in points(r.metrics()["system.cpu.time"]).values())
