@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """What the daemon costs when nobody asks it anything: CPU, wake-ups and memory with its default set
 at 1 s, history on, beside a floor that only reads the same files as often (bench/floor_files.cpp),
-and beside node_exporter scraped once a second; all at the same time on the same host.
+and beside node_exporter scraped once a second; all at the same time on the same host. Then what a
+scrape of each costs, which takes twice as long again.
 
 Usage: at_rest.py [SECONDS, default 120]. Needs root (strace names the files that are read).
 """
 
 import collections
+import gzip
 import json
 import os
 import re
@@ -15,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 import measure
 
@@ -80,6 +83,39 @@ def per_second(pid, seconds):
     return end
 
 
+def scraped(daemon, exporter, seconds, resting):
+    """What a scrape costs each of the two, the page gzipped as a real server asks for it: what they
+    use while both are scraped once a second, less what they use without. `resting`: of the daemon;
+    node_exporter's is measured here, since nobody has left it alone yet."""
+    pids = {"dynolog": daemon.pid, "node_exporter": exporter.process.pid}
+    urls = {"dynolog": page.page_url(daemon), "node_exporter": exporter.url + "/metrics"}
+    without = per_second(pids["node_exporter"], seconds)
+    time.sleep(seconds)
+    resting = {"dynolog": resting, "node_exporter": without()["cpu_ms_per_s"]}
+    used = {name: measure.cpu_ns(pid) for name, pid in pids.items()}
+    start, scrapes, sizes = time.monotonic(), 0, {}
+    while time.monotonic() < start + seconds:
+        for name, url in urls.items():
+            sizes[name] = fetched(url)
+        scrapes += 1
+        time.sleep(max(0, start + scrapes - time.monotonic()))
+    took = time.monotonic() - start
+    return {name: {"cpu_ms_per_scrape":
+                   ((measure.cpu_ns(pid) - used[name]) / 1e6 - resting[name] * took) / scrapes,
+                   **sizes[name]} for name, pid in pids.items()}
+
+
+def fetched(url):
+    """How large a page is, and over the wire."""
+    request = urllib.request.Request(url, headers={"Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        body = answer.read()
+        zipped = answer.headers["Content-Encoding"] == "gzip"
+    text = gzip.decompress(body) if zipped else body
+    lines = sum(1 for line in text.splitlines() if not line.startswith(b"#"))
+    return {"lines": lines, "bytes": len(text), "bytes_sent": len(body)}
+
+
 def main():
     seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 120
     with tempfile.TemporaryDirectory() as directory:
@@ -100,6 +136,8 @@ def main():
                 time.sleep(1)
             figures = {"files": len(files), "dynolog": ours(), "node_exporter": theirs(),
                        "floor": json.loads(floor.stdout.read())}
+            figures["scrape"] = scraped(daemon, exporter, seconds,
+                                        figures["dynolog"]["cpu_ms_per_s"])
         finally:
             daemon.close()
             exporter.close()

@@ -1,8 +1,10 @@
 // dyno top without a terminal: the daemon's answer to a snapshot, a snapshot to lines, keys to a
 // view.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 #include "cli/top/screen.h"
@@ -125,6 +127,69 @@ TEST(TopSnapshot, WhoHasEndedIsNoProcessOfNow) {
   const Snapshot fresh =
       Answer(kNow).with("process.cpu_time", process("7", 0.5, kNow - 1000)).snapshot();
   EXPECT_THAT(text_of(fresh), Not(HasSubstr("ago")));
+}
+
+rpc::ProcessRow rank_of_a_job(std::int64_t pid, int rank) {
+  rpc::ProcessRow row;
+  row.pid = pid;
+  row.uid = 1000;
+  row.user = "ada";
+  row.command = "python train.py";
+  row.job = "4711";
+  row.rank = rank;
+  row.gpus = {2, 3};
+  row.state = "tracing";
+  return row;
+}
+
+// The line of a text that begins with a pid.
+std::string line_of(const std::string& text, const std::string& pid) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(fmt::format("{:>8} ", pid))) return line;
+  }
+  return "";
+}
+
+TEST(TopSnapshot, JobsAreShownBesideWhatRuns) {
+  Snapshot snapshot =
+      Answer()
+          .with("process.cpu_time",
+                series({{"pid", "7"}, {"command", "python"}, {"uid", "1000"}}, 0.5))
+          .with("process.resident_memory",
+                series({{"pid", "7"}, {"command", "python"}, {"uid", "1000"}}, 3 << 20))
+          .with("process.resident_memory",
+                series({{"pid", "9"}, {"command", "sshd"}, {"uid", "0"}}, 1 << 20))
+          .snapshot();
+  add_processes(snapshot, {.processes = {rank_of_a_job(7, 0), rank_of_a_job(8, 15)}});
+  ASSERT_EQ(snapshot.processes.size(), 3U) << "one is known from both";
+  const std::string text = text_of(snapshot, {}, {0, 100});
+  // pid user job rank gpus cpu mem state command
+  EXPECT_EQ(line_of(text, "7"),
+            "       7 ada      4711           0 2,3       50.0   3.0M tracing  python train.py");
+  EXPECT_EQ(line_of(text, "8"),
+            "       8 ada      4711          15 2,3          -      - tracing  python train.py");
+  EXPECT_EQ(line_of(text, "9"),
+            "       9 0        -              - -            -   1.0M          sshd");
+}
+
+TEST(TopSnapshot, ARankThatIsNotKnownIsNone) {
+  Snapshot snapshot = Answer().snapshot();
+  rpc::ProcessRow row = rank_of_a_job(7, 0);
+  row.rank = std::nullopt;
+  row.job = "";
+  row.gpus = {};
+  add_processes(snapshot, {.processes = {row}});
+  EXPECT_EQ(line_of(text_of(snapshot, {}, {0, 100}), "7"),
+            "       7 ada      -              - -            -      - tracing  python train.py");
+}
+
+TEST(TopScreen, SaysWhatTheDaemonItselfTakes) {
+  const Snapshot snapshot = Answer()
+                                .with("self.cpu_utilization", series({}, 0.07))
+                                .with("self.resident_memory", series({}, 9.5 * (1 << 20)))
+                                .snapshot();
+  EXPECT_THAT(text_of(snapshot), HasSubstr("daemon 0.07 % of a CPU, 9.5M"));
 }
 
 TEST(TopSnapshot, UsersHaveTheirNamesWhereTheHostKnowsThem) {

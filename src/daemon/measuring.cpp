@@ -7,18 +7,12 @@
 #include <numeric>
 #include <utility>
 
-#include "base/file.h"
-#include "base/text.h"
 #include "daemon/asked_of_loop.h"
+#include "daemon/machine_id.h"
 #include "daemon/own_directory.h"
 
 namespace dynolog {
 namespace {
-
-std::string machine_id(const SystemRoot& root) {
-  const auto text = read_file(root.etc + "/machine-id", 4096);
-  return text ? clean_text(trim(*text), 64) : std::string();
-}
 
 WallTime boot_time(const Clock& clock) {
   timespec since{};
@@ -204,7 +198,7 @@ SinkWorld Measuring::sink_world(const Options& options) {
       .catalogue = metric_catalogue(),
       .version = world_.version,
       .host = world_.host,
-      .host_id = machine_id(world_.root),
+      .host_id = machine_id(world_.root.etc + "/machine-id"),
       .executable = world_.executable,
       .boot = boot_time(world_.clock),
       .started = world_.clock.wall(),

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "base/random.h"
@@ -36,16 +35,17 @@ std::string_view hint(unsigned status) {
   }
 }
 
-// Four fifths to six fifths, so that a thousand hosts do not come back at one instant.
-milliseconds spread(milliseconds pause) {
-  const auto share = static_cast<std::int64_t>(random_u64() % 401) + 800;
-  return milliseconds(std::max<std::int64_t>(pause.count() * share / 1000, 1));
+std::int64_t random_share() {
+  constexpr std::uint64_t kShares = RetryPause::kGreatestShare - RetryPause::kLeastShare + 1;
+  return RetryPause::kLeastShare + static_cast<std::int64_t>(random_u64() % kShares);
 }
 
 }  // namespace
 
 OtlpQueue::OtlpQueue(World world, OtlpQueueOptions options)
-    : world_(world), options_(std::move(options)), pause_(options_.first_pause) {}
+    : world_(world),
+      options_(std::move(options)),
+      pause_(options_.first_pause, options_.last_pause, options_.longest_pause) {}
 
 void OtlpQueue::put(OtlpParcel parcel) {
   bytes_ += parcel.bytes->size();
@@ -98,12 +98,12 @@ void OtlpQueue::accepted(const HttpReply& reply) {
     failed(fail(ErrorKind::invalid, fmt::format("the receiver rejected {} of {} data points: {}",
                                                 partial->rejected, points, partial->message))
                .error());
-    pause_ = options_.first_pause;
+    pause_.restart();
     return settle();
   } else if (!partial->message.empty()) {
     say("remark", partial->message, "OTLP: the receiver took all and says: " + partial->message);
   }
-  pause_ = options_.first_pause;
+  pause_.restart();
   {
     const std::scoped_lock lock(counted_.mutex);
     counted_.problem.reset();
@@ -129,10 +129,7 @@ void OtlpQueue::refused(const HttpReply& reply) {
 
 void OtlpQueue::try_again(Error error, std::optional<milliseconds> asked) {
   failed(std::move(error));
-  const milliseconds pause =
-      std::max(spread(pause_), std::min(asked.value_or(milliseconds(0)), options_.longest_pause));
-  pause_ = std::min(2 * pause_, options_.last_pause);
-  retry_ = world_.loop.after(pause, [this] { send(); });
+  retry_ = world_.loop.after(pause_.next(asked, random_share()), [this] { send(); });
 }
 
 // The first one is done with, for good or ill.

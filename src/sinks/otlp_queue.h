@@ -19,6 +19,7 @@
 #include "metrics/sink.h"
 #include "net/event_loop.h"
 #include "net/http_client.h"
+#include "sinks/retry_pause.h"
 
 namespace dynolog {
 
@@ -82,7 +83,7 @@ class OtlpQueue {
   std::deque<OtlpParcel> waiting_;  // the first may be on its way
   std::size_t bytes_ = 0;
   bool busy_ = false;  // sending, or pausing
-  std::chrono::milliseconds pause_;
+  RetryPause pause_;
   Timer retry_;
   std::uint64_t dropped_ = 0;
   struct Said {

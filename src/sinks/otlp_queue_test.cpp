@@ -22,6 +22,7 @@ class ScriptedClient final : public HttpClient {
   explicit ScriptedClient(EventLoop& loop) : loop_(loop) {}
   void post(HttpPost post, milliseconds, Done done) override {
     posted.push_back(*post.body);
+    posted_at.push_back(std::chrono::steady_clock::now());
     if (replies.empty()) {
       loop_.stop();
       return;
@@ -33,20 +34,23 @@ class ScriptedClient final : public HttpClient {
 
   std::vector<Result<HttpReply>> replies;
   std::vector<std::string> posted;
+  std::vector<std::chrono::steady_clock::time_point> posted_at;
 
  private:
   EventLoop& loop_;
   Timer answer_;
 };
 
+// With pauses for which no test waits long.
+OtlpQueueOptions quick() {
+  return {.target = "/v1/metrics", .first_pause = milliseconds(1), .last_pause = milliseconds(4)};
+}
+
 class OtlpQueueTest : public testing::Test {
  protected:
-  OtlpQueueTest() { make({}); }
+  OtlpQueueTest() { make(quick()); }
 
-  void make(OtlpQueueOptions options) {
-    options.target = "/v1/metrics";
-    options.first_pause = milliseconds(1);
-    options.last_pause = milliseconds(4);
+  void make(const OtlpQueueOptions& options) {
     queue_ = std::make_unique<OtlpQueue>(
         OtlpQueue::World{.loop = loop_, .clock = clock_, .log = log_, .client = client_}, options);
   }
@@ -100,6 +104,41 @@ TEST_F(OtlpQueueTest, TriesAgainWhatMayPass) {
   EXPECT_FALSE(queue_->problem()) << "gone with the first success";
 }
 
+HttpReply busy(const std::string& retry_after = "") {
+  return {.status = 503, .content_type = "text/plain", .retry_after = retry_after};
+}
+
+// Not before the time that it names, and, since it names an hour, not after the longest pause.
+TEST_F(OtlpQueueTest, AReceiverThatAsksForTimeGetsIt) {
+  OtlpQueueOptions options = quick();
+  options.longest_pause = milliseconds(60);
+  make(options);
+  client_.replies = {busy("3600"), ok()};
+  put("a");
+  run_until_empty();
+  ASSERT_EQ(client_.posted_at.size(), 2U);
+  EXPECT_GE(client_.posted_at[1] - client_.posted_at[0], milliseconds(60));
+}
+
+// The second ten would take a quarter of an hour if the pauses did not begin anew: the guard ends
+// that.
+TEST_F(OtlpQueueTest, PausesGrowUntilSomethingGetsThrough) {
+  OtlpQueueOptions options = quick();
+  options.last_pause = std::chrono::hours(1);
+  make(options);
+  const std::vector<Result<HttpReply>> ten(10, busy());
+  client_.replies = ten;
+  client_.replies.emplace_back(ok());
+  client_.replies.insert(client_.replies.end(), ten.begin(), ten.end());
+  client_.replies.emplace_back(ok());
+  put("a");
+  put("b");
+  run_until_empty();
+  ASSERT_EQ(client_.posted_at.size(), 22U);
+  // 1 + 2 + 4 + ... + 512 ms, less a fifth.
+  EXPECT_GE(client_.posted_at[10] - client_.posted_at[0], milliseconds(818));
+}
+
 TEST_F(OtlpQueueTest, SaysWhatIsWrongWhileItIs) {
   client_.replies = {HttpReply{.status = 503, .content_type = "text/plain", .body = "busy"}};
   put("a");
@@ -136,7 +175,10 @@ TEST_F(OtlpQueueTest, TellsOfAPartialSuccess) {
 }
 
 TEST_F(OtlpQueueTest, TheOldestGoWhenItIsFull) {
-  make({.target = {}, .max_batches = 3, .max_bytes = 1000});
+  OtlpQueueOptions small = quick();
+  small.max_batches = 3;
+  small.max_bytes = 1000;
+  make(small);
   client_.replies = {};
   put("first");  // on its way: it stays
   for (const char* bytes : {"b", "c", "d", "e"}) put(bytes);

@@ -11,6 +11,8 @@ import pytest
 
 from harness import frames
 from harness.daemon import Daemon
+from harness.memory_fuse import MemoryFuse
+from harness.readings import seconds_of
 from harness.waiting import until
 
 FLAGS = ("--noenable_ipc_monitor", "--no_tcp", "--use_history")
@@ -182,23 +184,26 @@ def start_with_disk(daemon):
     assert state(daemon)["state"] == "ok", reason
 
 
-def test_kill_and_restart_keep_what_was_written(daemon):
+def kept_bytes(daemon):
+    return daemon.dyno("metrics", "list", "memory.limit", "--json").json["bytes"]
+
+
+def test_kill_loses_what_is_not_written_yet_and_no_more(daemon):
+    begun = int(time.time()) - 5
     start_with_disk(daemon)
-    listing = daemon.dyno("metrics", "list", "memory.limit", "--json").json
-    assert listing["on_disk"]
+    assert daemon.dyno("metrics", "list", "memory.limit", "--json").json["on_disk"]
     # At each half minute what is there is written.
-    until("the first block", lambda: daemon.dyno("metrics", "list", "memory.limit",
-                                                 "--json").json["bytes"] > 0)
-    before = query(daemon, "memory.limit", "--last", "10m", "--step", "1s")
+    first = until("the first block", lambda: kept_bytes(daemon))
+    until("the second block", lambda: kept_bytes(daemon) > first)
+    before = seconds_of(daemon, begun, time.time() + 5)
     daemon.kill()
+    newest = max(before)
+    written = {second: value for second, value in before.items() if second < newest // 30 * 30}
+    assert len(written) > 25, before
     daemon.start()
-    wait_for_values(daemon, 3)
-    after = query(daemon, "memory.limit", "--last", "10m", "--step", "1s")
-    kept = [i for i, value in enumerate(before["results"][0]["series"][0]["values"]) if value]
-    first_ms = before["begin_ms"] + kept[0] * 1000
-    again = [after["begin_ms"] + i * 1000
-             for i, value in enumerate(after["results"][0]["series"][0]["values"]) if value]
-    assert first_ms in again, (first_ms, again)
+    wait_for_values(daemon, len(written) + 3)
+    after = seconds_of(daemon, begun, time.time() + 5)
+    assert {second: after.get(second) for second in written} == written
     # No rate across the two daemons is made up, and none is negative.
     assert min(values_of(query(daemon, "cpu.time.all", "--last", "5m", "--step", "1s"))) >= 0
 
@@ -240,6 +245,26 @@ def test_on_memory_nothing_is_written(daemon):
     finally:
         daemon.stop()
         os.rmdir(directory)
+
+
+def test_on_a_network_file_system_nothing_is_written(daemon, scratch):
+    """FUSE, as sshfs and many of the network are: memory only, less of it, and it is said."""
+    place = os.path.join(scratch, "mounted")
+    os.mkdir(place)
+    mounted = MemoryFuse(place, 0)
+    daemon.flags.append(f"--history_dir={place}/history")
+    try:
+        daemon.start()
+        wait_for_values(daemon, 3)
+        feature = state(daemon)
+        assert feature["state"] == "degraded", feature
+        assert "kept in memory only (4 MiB)" in feature["reason"], feature
+        assert "is on FUSE, where a database is not safe" in feature["reason"], feature
+        assert not daemon.dyno("metrics", "list", "memory.limit", "--json").json["on_disk"]
+        daemon.stop()
+        assert mounted.files() == {}
+    finally:
+        mounted.close()
 
 
 def test_without_it_nothing_is_kept():

@@ -9,11 +9,13 @@ import os
 import resource
 import signal
 import subprocess
+import time
 
 import pytest
 
 from harness import datagrams, frames, places
 from harness.daemon import tcp_port
+from harness.readings import seconds_of
 from harness.waiting import PATIENCE, until
 
 ALICE = 20001
@@ -36,8 +38,23 @@ def small_disk(scratch):
         subprocess.run(["umount", "-l", path], check=True)
 
 
-def fill(directory):
-    """The last byte and the last inode; gives what has to be removed to have room again."""
+@pytest.fixture
+def small_ext4(scratch):
+    """A disk of 8 MiB with a file system of disks."""
+    image, path = os.path.join(scratch, "image"), os.path.join(scratch, "disk")
+    with open(image, "wb") as file:
+        file.truncate(8 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", image], check=True)
+    os.mkdir(path)
+    mounted = subprocess.run(["mount", "-o", "loop", image, path], capture_output=True, text=True)
+    if mounted.returncode != 0:
+        pytest.skip(f"no file can be mounted here: {mounted.stderr}")
+    yield path
+    subprocess.run(["umount", "-l", path], check=True)
+
+
+def fill_bytes(directory):
+    """The last byte; gives what has to be removed to have room again."""
     filling = os.path.join(directory, "filling")
     os.makedirs(filling)
     with open(os.path.join(filling, "bytes"), "wb", buffering=0) as file:
@@ -47,6 +64,12 @@ def fill(directory):
                     file.write(b"x" * size)
             except OSError as error:
                 assert error.errno == errno.ENOSPC
+    return filling
+
+
+def fill(directory):
+    """The last byte and the last inode; gives what has to be removed to have room again."""
+    filling = fill_bytes(directory)
     for number in range(100):
         try:
             open(os.path.join(filling, str(number)), "x").close()
@@ -126,6 +149,36 @@ def test_full_disk_under_the_state_directory(unstarted_daemon, small_disk, job, 
     assert os.listdir(os.path.join(daemon.state_dir, "traces")) == ["lock"], "no torn pieces"
     assert daemon.dyno("ps", "--json").code == 0 and datagrams.is_served(shared_directory)
     daemon.stop(expect_clean=False)
+
+
+def history(daemon):
+    (feature,) = daemon.feature("history")
+    return feature
+
+
+def test_full_disk_under_the_history(daemon, small_ext4):
+    """Nothing is written, and that is said; what is kept stays, and all else goes on."""
+    served = daemon(*QUIET, f"--history_dir={small_ext4}/h", "--history_mb=3")
+    until("the first block", lambda: served.dyno("metrics", "list", "load.1m",
+                                                 "--json").json["bytes"])
+    assert history(served)["state"] == "ok", history(served)
+    half_minute = int(time.time()) // 30 * 30  # what is older has been written
+    kept = seconds_of(served, half_minute - 30, half_minute - 1)
+    assert kept
+    filling = fill_bytes(small_ext4)
+    until("it to be said", lambda: history(served)["state"] == "degraded")
+    reason = history(served)["reason"]
+    assert "nothing is written at present" in reason and "disk is full" in reason, reason
+    assert seconds_of(served, half_minute - 30, half_minute - 1) == kept
+    cpu = next(c for c in served.status()["collectors"] if c["name"] == "cpu")["successes"]
+    until("the host to be read on", lambda: [c for c in served.status()["collectors"]
+                                             if c["name"] == "cpu" and c["successes"] > cpu + 2])
+    places.remove(filling)
+    until("it to be written again", lambda: history(served)["state"] == "ok")
+    again = int(time.time()) // 30 * 30
+    assert seconds_of(served, half_minute - 30, half_minute - 1) == kept
+    assert len(seconds_of(served, again - 10, again - 1)) >= 5, "what was read since there is room"
+    served.stop(expect_clean=False)
 
 
 def sink(daemon):

@@ -1,5 +1,6 @@
 """OTLP as OpenTelemetry's own decoder reads it; receivers that are busy, silent or away."""
 
+import os
 import time
 
 import pytest
@@ -71,7 +72,23 @@ def test_headers_and_resource(talk):
     assert resource["service.name"] == "dynolog" and resource["service.version"]
     assert resource["os.type"] == "linux"
     assert resource["host.name"] == "other" and resource["deployment.environment.name"] == "test"
+    with open("/etc/machine-id") as file:
+        assert resource["host.id"] == resource["service.instance.id"] == file.read().strip()
+    assert resource["host.arch"] == {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]
     assert status["failures"] == 0, status
+
+
+def test_a_host_without_an_id_goes_by_its_name(receiver, unstarted_daemon):
+    """As one started from an image: many would be one host for the receiver."""
+    taker = receiver()
+    served = unstarted_daemon(*FAST, f"--otlp_endpoint={taker.url()}")
+    command = served.command()
+    served.command = lambda: ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                              'mount --bind /dev/null /etc/machine-id && exec "$@"', "sh", *command]
+    served.start()
+    resource = requests(taker, 1)[0].resource
+    assert "host.id" not in resource, resource
+    assert resource["service.instance.id"] == resource["host.name"] == os.uname().nodename, resource
 
 
 def test_names_units_and_kinds(talk):
@@ -151,11 +168,15 @@ def test_values_are_the_kernels(receiver, daemon):
 
 def test_busy_receivers_lose_nothing(receiver, daemon):
     taker = receiver()
-    taker.answers = [(503, {}, b"starting"), (429, {"Retry-After": "1"}, b"slow down"), "hang up",
+    taker.answers = [(503, {}, b"starting"), (429, {"Retry-After": "4"}, b"slow down"), "hang up",
                      (502, {}, b"")]
     served = daemon(*FAST, f"--otlp_endpoint={taker.url()}")
     until("its complaint", lambda: "the receiver answers" in sink(served)["last_error"])
     received = requests(taker, 3)
+    # 1 s, 2 s, 4 s, give or take a fifth; the second one as long as was asked for. Who hangs up on
+    # a connection that was kept is called again at once: it may just have closed it.
+    waited = [b - a for a, b in zip(taker.arrivals, taker.arrivals[1:])]
+    assert waited[0] >= 0.75 and waited[1] >= 3.95 and waited[3] >= 3.15, waited
     first = received[0].metrics()["system.cpu.time"]
     assert {p.time_unix_nano for p in points(first).values()}
     times = [max(p.time_unix_nano for p in points(r.metrics()["system.cpu.time"]).values())

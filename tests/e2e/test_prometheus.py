@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from harness import certificates, page
+from harness import certificates, page, readings
 from harness.daemon import environment
 from harness.waiting import until
 
@@ -241,11 +241,12 @@ def json_lines(path):
         return [json.loads(line) for line in file if line.endswith("\n")]
 
 
-def test_a_real_server_scrapes_and_its_rates_agree(daemon, scratch):
+def test_a_real_server_scrapes_for_a_minute_and_its_rates_agree(daemon, scratch):
     with open(f"{scratch}/token", "w") as file:
         file.write("t0ken\n")
     lines = f"{scratch}/lines.json"
-    served = daemon(*SERVED, "--use_JSON", "--json_interval_s=1", f"--json_file={lines}")
+    served = daemon(*SERVED, "--use_history", "--use_JSON", "--json_interval_s=1",
+                    f"--json_file={lines}")
     secured = daemon(*SERVED, f"--prometheus_token_file={scratch}/token")
     for each in (served, secured):
         until("the first frame", lambda: status_of(page.page_url(each, "/readyz")) == "200")
@@ -253,14 +254,15 @@ def test_a_real_server_scrapes_and_its_rates_agree(daemon, scratch):
         page.page_url(each, "").removeprefix("http://") for each in (served, secured)))
     try:
         window = 'job="dynolog"'
-        until("20 scrapes", lambda: (prometheus.scalar(
-            f"count_over_time(up{{{window}}}[1m])") or 0) >= 20, pause=0.5)
-        assert prometheus.scalar('min_over_time(up{job="dynolog"}[1m])') == 1
-        assert prometheus.scalar('max(up{job="secured"})') == 1
+        until("a minute of scrapes", lambda: (prometheus.scalar(
+            f"count_over_time(up{{{window}}}[5m])") or 0) >= 60, pause=0.5)
+        for job in ("dynolog", "secured"):
+            assert prometheus.scalar(f'min_over_time(up{{job="{job}"}}[5m])') == 1
         # Every CPU spends a second a second.
         busy = prometheus.scalar(f"sum(rate(node_cpu_seconds_total{{{window}}}[15s]))")
         assert busy == pytest.approx(os.sysconf("SC_NPROCESSORS_ONLN"), rel=0.1)
         check_against_json_lines(prometheus, lines)
+        check_against_the_history(prometheus, served)
         types = json.loads(curl(f"{prometheus.server.url}/api/v1/metadata").stdout)["data"]
         # OpenMetrics, which the server asks for, names a counter's family without its suffix.
         assert types["node_forks"][0]["type"] == "counter"
@@ -283,3 +285,50 @@ def check_against_json_lines(prometheus, lines):
     rate = prometheus.scalar('rate(node_context_switches_total{job="dynolog"}[15s])', now)
     own = increase / (samples[-1][0] - samples[0][0])
     assert rate == pytest.approx(own, rel=0.01)
+
+
+# Seconds that a rate is of.
+STRETCH = 30
+
+
+def check_against_the_history(prometheus, served):
+    """The same stretch of time by rate() there and by `dyno metrics query --rate` here."""
+    end = int(time.time()) - 3  # both have it
+    busy = set()
+    for metric, family, keys in (
+            ("cpu.time", "node_cpu_seconds_total", ("cpu", "mode")),
+            ("disk.written_bytes", "node_disk_written_bytes_total", ("device",)),
+            ("net.received_bytes", "node_network_receive_bytes_total", ("device",))):
+        theirs = {tuple(one["metric"][key] for key in keys): float(one["value"][1])
+                  for one in prometheus.query(f'rate({family}{{job="dynolog"}}[{STRETCH}s])', end)}
+        ours = rates_of(served, metric, keys, end)
+        assert theirs and theirs.keys() == ours.keys(), (theirs, ours)
+        for name, rate in theirs.items():
+            least, middle, most = ours[name]
+            assert least <= rate <= most, (metric, name, rate, ours[name])
+            if metric == "cpu.time":  # at most one a second: a second more or less at each end
+                assert rate == pytest.approx(middle, rel=0.05, abs=2 / STRETCH), (name, ours[name])
+            if rate > 0.05:
+                busy.add(metric)
+    assert "cpu.time" in busy
+
+
+def rates_of(served, metric, keys, end):
+    """labels -> (least, middle, greatest): the mean rate of the stretch, and what one lies between
+    whose first and last samples are up to two seconds off, over which it is extrapolated."""
+    reply = served.dyno("metrics", "query", metric, "--rate", "--step", "1s", "--from",
+                        readings.rfc3339(end - STRETCH - 3), "--to", readings.rfc3339(end + 2),
+                        "--json")
+    assert reply.code == 0, reply
+    first = reply.json["begin_ms"] // 1000
+
+    def increase(series, begin, until_):
+        values = series["values"][begin - first:until_ - first]
+        assert None not in values, (series, begin, until_)
+        return sum(values)
+
+    return {tuple(series["labels"][key] for key in keys): (
+        0.95 * increase(series, end - STRETCH + 3, end - 3) / STRETCH,
+        increase(series, end - STRETCH, end) / STRETCH,
+        1.05 * increase(series, end - STRETCH - 2, end + 1) / (STRETCH - 3))
+        for series in reply.json["results"][0]["series"]}

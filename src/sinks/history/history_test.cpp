@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sinks/history/history_test_support.h"
@@ -18,6 +21,18 @@ namespace dynolog::history {
 namespace {
 
 using ::testing::Each;
+using ::testing::ElementsAre;
+
+// Each file in a directory with its size and the time of its last change: another one when anything
+// was written.
+std::map<std::string, std::pair<std::uintmax_t, std::filesystem::file_time_type>> written_in(
+    const std::string& directory) {
+  std::map<std::string, std::pair<std::uintmax_t, std::filesystem::file_time_type>> files;
+  for (const auto& file : std::filesystem::directory_iterator(directory)) {
+    files[file.path().filename()] = {file.file_size(), file.last_write_time()};
+  }
+  return files;
+}
 
 class HistoryTest : public testing::Test {
  protected:
@@ -103,6 +118,33 @@ TEST_F(HistoryTest, HoldsFewTablesHoweverOftenTheyAreMadeAnew) {
   const auto all = list(*history, {});
   ASSERT_TRUE(all);
   EXPECT_EQ(all->extent.raw_since_ms, (kTestStart + 1) * 1000) << "nothing is lost by it";
+}
+
+// Whoever asks meanwhile: the disk is written to twice a minute, and then all is there but for the
+// second that begins the next half minute.
+TEST_F(HistoryTest, WritesOnceInHalfAMinute) {
+  if (!unsuitable(place_.path()).empty()) GTEST_SKIP() << kNoPlaceForAHistory;
+  const auto history = start(place_.path());
+  const auto sink = history->make_sink();
+  std::vector<int> blocks_after;
+  std::vector<int> changes_after;
+  std::uint64_t bytes = 0;
+  ASSERT_TRUE(list(*history, {}));  // the store is there
+  auto files = written_in(place_.path());
+  for (int second = 1; second <= 95; ++second) {
+    run(*sink, 1);
+    ASSERT_TRUE(ask(*history, {.expressions = {{.selector = "memory.limit"}}}));
+    const auto listing = list(*history, {});
+    ASSERT_TRUE(listing);
+    ASSERT_TRUE(listing->extent.on_disk);
+    if (listing->extent.bytes != bytes) blocks_after.push_back(second);
+    bytes = listing->extent.bytes;
+    auto now = written_in(place_.path());
+    if (now != files) changes_after.push_back(second);
+    files = std::move(now);
+  }
+  EXPECT_THAT(blocks_after, ElementsAre(30, 60, 90));
+  EXPECT_THAT(changes_after, ElementsAre(30, 60, 90));
 }
 
 TEST_F(HistoryTest, ListsWhatThereIs) {

@@ -15,6 +15,7 @@
 
 #include "metrics/catalogue.h"
 #include "metrics/frame_writer.h"
+#include "sinks/history/file_system.h"
 #include "sinks/history/keeper.h"
 #include "testing/capturing_log.h"
 
@@ -110,6 +111,8 @@ class TestHost {
     }
     return writer_.finish_tick();
   }
+  // So many seconds pass in which nobody reads.
+  void skip(std::int64_t seconds) { seconds_ += seconds; }
   // No CPU idles, in seconds that are no whole ones.
   void keep_all_cpus_busy() { all_busy_ = true; }
   void reset_eth0() { reset_ = 1000 * static_cast<double>(seconds_); }
@@ -143,13 +146,13 @@ class TestHost {
 class KeptHistory {
  public:
   explicit KeptHistory(std::string directory = "", std::uint64_t bytes = 64U << 20U,
-                       std::uint64_t session = 1)
+                       std::uint64_t session = 1, std::uint64_t memory_bytes = 64U << 20U)
       : keeper_({.log = log_,
                  .catalogue = kTestSections,
                  .directory = std::move(directory),
                  .memory_reason = "by the test",
                  .bytes = bytes,
-                 .memory_bytes = bytes,
+                 .memory_bytes = memory_bytes,
                  .session = session,
                  .report = [this](const std::string& state, const std::string& reason) {
                    reports_.push_back(state + ": " + reason);
@@ -197,6 +200,18 @@ class KeptHistory {
     auto result = ask(question);
     EXPECT_TRUE(result) << result.error().message;
     if (!result) return {};
+    EXPECT_EQ(result->results.at(0).series.size(), 1U);
+    return result->results.at(0).series.at(0).values;
+  }
+  // The readings of a counter's only series, one for each second from the host's `first` to its
+  // `last`, NaN where there is none; empty when the series is not known.
+  std::vector<double> readings(const std::string& selector, std::int64_t first, std::int64_t last) {
+    auto result = ask({.expressions = {{.selector = selector, .value = Value::raw}},
+                       .last_ms = {},
+                       .begin_ms = (kTestStart + first) * 1000,
+                       .end_ms = (kTestStart + last + 1) * 1000,
+                       .step_ms = 1000});
+    if (!result || result->results.at(0).series.empty()) return {};
     EXPECT_EQ(result->results.at(0).series.size(), 1U);
     return result->results.at(0).series.at(0).values;
   }

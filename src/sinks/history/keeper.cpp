@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "sinks/history/file_system.h"
+
 namespace dynolog::history {
 namespace {
 

@@ -1,14 +1,20 @@
 // What the store keeps: across daemons, within its budget, and when its files are damaged.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "sinks/history/full_disk.h"
 #include "sinks/history/history_test_support.h"
 #include "sinks/history/sqlite.h"
 
@@ -51,6 +57,24 @@ class FileSizeLimit {
   sighandler_t handler_ = SIG_DFL;
 };
 
+// NaN is not equal to itself; these are compared as what they say.
+std::string as_text(const std::vector<double>& values) {
+  std::string text;
+  for (const double value : values) text += fmt::format("{} ", value);
+  return text;
+}
+
+// eth0's counter in each second, but for those from `gone` to `gone_until`.
+std::vector<double> seconds_but(std::int64_t first, std::int64_t last, std::int64_t gone,
+                                std::int64_t gone_until) {
+  std::vector<double> values;
+  for (std::int64_t second = first; second <= last; ++second) {
+    const bool is_gone = second >= gone && second <= gone_until;
+    values.push_back(is_gone ? std::nan("") : 1000 * static_cast<double>(second));
+  }
+  return values;
+}
+
 class KeeperTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -67,7 +91,6 @@ TEST_F(KeeperTest, TheNextDaemonFindsWhatWasKept) {
     KeptHistory history(place_.path());
     EXPECT_THAT(history.reports(), Contains("ok: "));
     history.run(host_, 700);
-    // As kill -9 would: what is not written is lost, and nothing is closed in order.
   }
   struct stat info{};
   ASSERT_EQ(::stat(file().c_str(), &info), 0);
@@ -77,9 +100,61 @@ TEST_F(KeeperTest, TheNextDaemonFindsWhatWasKept) {
   const auto rates = history.values({.selector = kEth0}, 900, 100);
   ASSERT_EQ(rates.size(), 9U);
   EXPECT_THAT(rates, Each(1000));
-  // The seconds between the two daemons: neither a rate nor a guess.
+  // The seconds between the two daemons, 690 to 700, have neither a rate nor a guess, nor has 701,
+  // before which nothing was read.
   const auto seconds = history.values({.selector = kEth0}, 400, 1);
-  EXPECT_GT(std::ranges::count_if(seconds, [](double value) { return std::isnan(value); }), 10);
+  EXPECT_EQ(std::ranges::count_if(seconds, [](double value) { return std::isnan(value); }), 12);
+}
+
+// What a killed daemon leaves is what its files are at that moment: nothing is closed, no log is
+// written back.
+TEST_F(KeeperTest, AKillLosesWhatIsNotWrittenYetAndNoMore) {
+  KeptHistory killed(place_.path());
+  std::int64_t before = 0;
+  for (const std::int64_t lived : {45, 299, 330, 700}) {
+    SCOPED_TRACE(lived);
+    killed.run(host_, lived - std::exchange(before, lived));
+    const TemporaryPlace left;
+    std::filesystem::copy(place_.path(), left.path());
+    KeptHistory next(left.path(), 64U << 20U, 2);
+    TestHost later;
+    later.skip(lived);
+    next.run(later, 40);
+    EXPECT_THAT(next.reports(), Each("ok: "));
+    const std::int64_t written = lived / 30 * 30 - 1;  // the newest second of the last half minute
+    EXPECT_EQ(as_text(next.readings(kEth0, 1, lived + 40)),
+              as_text(seconds_but(1, lived + 40, written + 1, lived)));
+  }
+}
+
+// A power cut leaves a beginning of the log. Blocks go from its end, each whole; the store stays.
+TEST_F(KeeperTest, ATornLogCostsItsEndOnly) {
+  KeptHistory cut_off(place_.path());
+  cut_off.run(host_, 100);
+  const std::uint64_t whole = std::filesystem::file_size(file() + "-wal");
+  std::set<std::int64_t> found;
+  for (std::uint64_t share = 0; share <= 8; ++share) {
+    const std::uint64_t size = share == 8 ? whole - 1 : whole * share / 8;
+    SCOPED_TRACE(size);
+    const TemporaryPlace left;
+    std::filesystem::copy(place_.path(), left.path());
+    std::filesystem::resize_file(left.path() + "/" + kStoreFile + "-wal", size);
+    KeptHistory next(left.path(), 64U << 20U, 2);
+    TestHost later;
+    later.skip(100);
+    next.run(later, 1);
+    EXPECT_THAT(next.reports(), Each("ok: "));
+    EXPECT_THAT(next.log().lines(), ::testing::IsEmpty());
+    const auto readings = next.readings(kEth0, 1, 100);
+    const std::int64_t kept =
+        std::ranges::count_if(readings, [](double value) { return !std::isnan(value); });
+    if (kept > 0) {
+      EXPECT_EQ(as_text(readings), as_text(seconds_but(1, 100, kept + 1, 100)));
+    }
+    found.insert(kept);
+  }
+  EXPECT_THAT(found, ::testing::IsSubsetOf({0, 29, 59}));
+  EXPECT_THAT(found, Contains(59)) << "a byte less than all costs one block";
 }
 
 TEST_F(KeeperTest, AFileThatIsNoStoreIsSetAside) {
@@ -161,10 +236,12 @@ TEST_F(KeeperTest, ADamagedBlockCostsItsOwnValuesOnly) {
   }
   KeptHistory history(place_.path(), 64U << 20U, 2);
   history.run(host_, 60);
-  const auto values = history.values({.selector = kEth0}, 700, 1);
+  EXPECT_THAT(history.reports(), Each("ok: "));
+  // The first block that was joined: up to second 299. 690 to 700 were not written.
+  auto expected = seconds_but(1, 760, 690, 700);
+  std::fill_n(expected.begin(), 299, std::nan(""));
+  EXPECT_EQ(as_text(history.readings(kEth0, 1, 760)), as_text(expected));
   EXPECT_TRUE(history.log().contains("damaged blocks"));
-  EXPECT_GT(std::ranges::count(values, 1000), 200);
-  EXPECT_LT(std::ranges::count(values, 1000), 600);
 }
 
 TEST_F(KeeperTest, TheOldestGoWhenTheBudgetIsUsed) {
@@ -202,6 +279,34 @@ TEST_F(KeeperTest, AFullDiskStopsTheHistoryUntilThereIsRoom) {
   EXPECT_EQ(history.log().lines().size(), 0U) << "nothing is set aside for it";
 }
 
+// Its file is as large as it may be, and the disk is full besides: the one must not be taken for
+// the other, or what is kept would be given up for nothing, half minute by half minute.
+TEST_F(KeeperTest, AFullDiskCostsNothingThatIsKept) {
+  for (const auto room : {DiskOfSqlite::Room::none, DiskOfSqlite::Room::no_more}) {
+    const TemporaryPlace place;
+    DiskOfSqlite disk;
+    TestHost host;
+    KeptHistory history(place.path(), 192U << 10U);
+    history.run(host, 9000);
+    const std::int64_t since = history.keeper().raw_since_ms();
+    ASSERT_GT(since, kTestStart * 1000 + 1800 * 1000) << "its budget is used";
+    disk.set(room);
+    constexpr std::int64_t kFull = 900;
+    history.run(host, kFull);
+    if (room == DiskOfSqlite::Room::none) {
+      EXPECT_THAT(history.reports().back(),
+                  AllOf(StartsWith("degraded: nothing is written"), HasSubstr("full")));
+    }
+    disk.set(DiskOfSqlite::Room::plenty);
+    history.run(host, 60);
+    EXPECT_EQ(history.reports().back(), "ok: ");
+    // No older than so much can have gone in the time, at one block in and one out.
+    EXPECT_GE(history.keeper().raw_since_ms(), since);
+    EXPECT_LE(history.keeper().raw_since_ms(), since + (kFull + 900) * 1000);
+    EXPECT_THAT(history.values({.selector = kEth0}, 50, 10), Each(1000));
+  }
+}
+
 TEST_F(KeeperTest, TwoDaemonsDoNotShareAStore) {
   KeptHistory first(place_.path());
   KeptHistory second(place_.path());
@@ -220,14 +325,23 @@ TEST_F(KeeperTest, ALinkInThePlaceOfTheStoreIsNotFollowed) {
   EXPECT_EQ(kept, "precious");
 }
 
+// Memory only, and less of it than there would be of the disk.
 TEST(Keeper, MemoryWillDo) {
+  constexpr std::uint64_t kMemory = 256U << 10U;
   TestHost host;
-  KeptHistory history("", 256U << 10U);
+  KeptHistory history("", 64U << 20U, 1, kMemory);
   EXPECT_THAT(history.reports(), Contains(AllOf(StartsWith("degraded: kept in memory only"),
                                                 HasSubstr("by the test"))));
   history.run(host, 4 * 3600);
   EXPECT_THAT(history.values({.selector = kEth0}, 600, 60), Each(1000));
   EXPECT_GT(history.keeper().raw_since_ms(), kTestStart * 1000 + 60'000);
+  std::uint64_t bytes = 0;
+  for (const BlockKind kind : {BlockKind::raw, BlockKind::minutes}) {
+    const auto extent = history.keeper().store().extent(kind);
+    ASSERT_TRUE(extent);
+    bytes += extent->bytes;
+  }
+  EXPECT_LE(bytes, kMemory);
 }
 
 TEST(Keeper, ADirectoryThatIsNotThereMeansMemory) {

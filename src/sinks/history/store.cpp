@@ -3,9 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -114,10 +112,11 @@ class SqliteStore final : public Store {
 
   [[nodiscard]] Status write(const Change& change) override {
     auto written = in_transaction([&] { return put(change); });
-    if (!written && written.error().kind == ErrorKind::exhausted && at_budget()) {
+    if (!written && written.error().kind == ErrorKind::exhausted) {
+      const std::uint64_t needed = pages_of(change);
+      if (free_pages() >= needed) return written;  // it is the disk: what is kept stays
       // The file's own limit, not the disk's: less has to be kept than was thought.
-      for (std::uint64_t& bytes : budget_) bytes -= bytes / 16;
-      if (auto made = make_room(); !made) return made;
+      if (auto made = keep_less(needed); !made) return made;
       written = in_transaction([&] { return put(change); });
     }
     if (!written) return written;
@@ -332,10 +331,38 @@ class SqliteStore final : public Store {
     });
   }
 
-  // Whether the file has as many pages as it may, rather than the disk being full.
-  bool at_budget() {
-    const auto pages = database_.integer_of("PRAGMA page_count");
-    return pages && static_cast<std::uint64_t>(*pages) + 512 >= pages_;
+  // Gives up the oldest until the file has so many pages free. Where even that needs room that the
+  // disk has not, all stays.
+  Status keep_less(std::uint64_t needed) {
+    const auto before = budget_;
+    while (free_pages() < needed && used_[0] + used_[1] > 0) {
+      for (std::uint64_t& bytes : budget_) bytes -= std::min(bytes, bytes / 16 + 1);
+      if (auto made = make_room(); !made) {
+        budget_ = before;
+        return made;
+      }
+    }
+    return {};
+  }
+
+  // Of the file, which the change takes: rather too many, so that a file that is full is not taken
+  // for a disk that is.
+  static std::uint64_t pages_of(const Change& change) {
+    constexpr std::uint64_t kTrees = 16;
+    std::uint64_t keys = 0;
+    for (const auto& [number, key] : change.series) keys += key.size() + 16;
+    std::uint64_t pages = kTrees + keys / (kPage / 2);
+    for (const NewBlock& block : change.blocks) pages += block.data.size() / kPage + 2;
+    return pages;
+  }
+
+  // That the file has or may still get.
+  std::uint64_t free_pages() {
+    const auto all = database_.integer_of("PRAGMA page_count");
+    const auto free = database_.integer_of("PRAGMA freelist_count");
+    if (!all || !free) return pages_;
+    const auto used = static_cast<std::uint64_t>(*all - *free);
+    return pages_ - std::min(used, pages_);
   }
 
   Database database_;
@@ -404,36 +431,6 @@ Result<std::string> set_aside(const std::string& directory) {
   for (const char* log : kLogs) ::unlink((path + log).c_str());
   if (::rename(path.c_str(), aside.c_str()) != 0) return fail_errno(errno, path);
   return aside;
-}
-
-std::string unsuitable(const std::string& directory) {
-  struct statfs info{};
-  if (::statfs(directory.c_str(), &info) != 0) {
-    return fail_errno(errno, directory).error().message;
-  }
-  struct Known {
-    std::uint64_t magic;
-    const char* name;
-  };
-  constexpr std::array kMemory{Known{TMPFS_MAGIC, "tmpfs"}, Known{RAMFS_MAGIC, "ramfs"}};
-  constexpr std::array kNetwork{
-      Known{NFS_SUPER_MAGIC, "NFS"}, Known{0xff534d42, "CIFS"},    Known{0xfe534d42, "SMB"},
-      Known{0x0bd00bd0, "Lustre"},   Known{0x47504653, "GPFS"},    Known{0x19830326, "BeeGFS"},
-      Known{0x00c36400, "CephFS"},   Known{0x01021997, "9p"},      Known{0x5346414f, "AFS"},
-      Known{0x65735546, "FUSE"},     Known{0xaad7aaea, "PanFS"},   Known{0x7461636f, "OCFS2"},
-      Known{0x01161970, "GFS2"},     Known{0x20030528, "OrangeFS"}};
-  const auto magic = static_cast<std::uint32_t>(info.f_type);
-  for (const Known& known : kMemory) {
-    if (magic == known.magic) {
-      return fmt::format("{} is on {}, which is memory anyway", directory, known.name);
-    }
-  }
-  for (const Known& known : kNetwork) {
-    if (magic == known.magic) {
-      return fmt::format("{} is on {}, where a database is not safe", directory, known.name);
-    }
-  }
-  return "";
 }
 
 }  // namespace dynolog::history

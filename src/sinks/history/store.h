@@ -89,8 +89,4 @@ inline constexpr const char* kStoreFile = "history.db";
 // Gives its name.
 [[nodiscard]] Result<std::string> set_aside(const std::string& directory);
 
-// "" when the history can be kept in a file there; else a sentence on why not: a network file
-// system, where SQLite's locks and its log cannot be relied on, or memory in a file's clothes.
-[[nodiscard]] std::string unsuitable(const std::string& directory);
-
 }  // namespace dynolog::history

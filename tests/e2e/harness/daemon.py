@@ -82,12 +82,13 @@ def identity(uid):
 
 class Daemon:
     def __init__(self, *flags, directory=None, uid=None, namespace=None, env=None,
-                 run_dir=None, default_run_dir=False):
+                 run_dir=None, default_run_dir=False, bare=False):
         self.directory = directory or places.short_directory(0o755, uid)
         self.owns_directory = directory is None
         self.run_dir = run_dir or os.path.join(self.directory, "r")
         self.state_dir = os.path.join(self.directory, "s")
         self.default_run_dir = default_run_dir
+        self.bare = bare  # with nothing but directories of its own and its flags
         self.log_path = os.path.join(self.directory, "log")
         self.flags = list(flags)
         self.uid = uid
@@ -104,8 +105,9 @@ class Daemon:
         page = [] if any("prometheus" in flag for flag in self.flags) else ["--nouse_prometheus"]
         # So is the history for tests of the history.
         kept = [] if any("history" in flag for flag in self.flags) else ["--nouse_history"]
+        quiet = [] if self.bare else [*page, *kept]
         command = [places.program("dynolog"), *places_flags, f"--state_dir={self.state_dir}",
-                   *page, *kept, *self.flags]
+                   *quiet, *self.flags]
         return self.namespace.inside(command) if self.namespace else command
 
     def launch(self):

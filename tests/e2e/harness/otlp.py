@@ -4,6 +4,7 @@ import gzip
 import http.server
 import ssl
 import threading
+import time
 
 from google.protobuf.json_format import MessageToDict
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
@@ -71,6 +72,7 @@ class OtlpReceiver:
         self.received = []
         self.answers = []       # (status, headers, body), or "hang up", or "silence"
         self.attempts = 0
+        self.arrivals = []      # of requests, on the monotonic clock
         self.released = threading.Event()
         receiver = self
 
@@ -80,6 +82,7 @@ class OtlpReceiver:
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 receiver.attempts += 1
+                receiver.arrivals.append(time.monotonic())
                 answer = receiver.answers.pop(0) if receiver.answers else None
                 if answer == "hang up":
                     self.close_connection = True
