@@ -1,5 +1,5 @@
-"""OTLP into a receiver of other people's making: a VictoriaMetrics that takes it, and scrapes our page
-besides."""
+"""OTLP into a receiver of other people's making: a VictoriaMetrics that takes it, and scrapes our
+page besides."""
 
 import json
 import os
