@@ -1,4 +1,4 @@
-// /proc files of the host: stat, loadavg, and the daemon's own stat.
+// /proc files of the host: stat, loadavg, and the daemon's own stat and smaps_rollup.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -40,5 +40,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(std::isfinite(load->one) && std::isfinite(load->fifteen) && load->five >= 0);
   }
   (void)parse_proc_self_stat(text);
+  if (const auto bytes = parse_proportional_bytes(text)) require(*bytes % 1024 == 0);
   return 0;
 }
