@@ -121,8 +121,6 @@ class WiredDaemon final : public Daemon {
       status_.set("cpu-list", "ok", "runs on CPUs " + options_.cpu_list);
     }
     separate_workers();
-    measuring_.keep_history(options_, state_directory());
-    if (auto started = measuring_.start(options_); !started) return started;
     if (auto started = start_kineto(); !started) return started;
     open_store();
     sessions_.emplace(TraceSessions::World{
@@ -147,21 +145,32 @@ class WiredDaemon final : public Daemon {
     sessions_->restore_journal();
     make_diagnosis();
     start_rpc();
+    measuring_.keep_history(options_, state_directory());
     return {};
   }
 
-  void run() override {
+  Status run() override {
     const Watch terminate = loop_.on_signal(SIGTERM, [this] { stop("SIGTERM"); });
     const Watch interrupt = loop_.on_signal(SIGINT, [this] { stop("SIGINT"); });
-    const Watch hang_up = loop_.on_signal(SIGHUP, [this] { reload(); });
-    // After what the Kineto thread has said of its endpoints: their sockets are in keeping by then.
-    loop_.post([this] { report_.ready(); });
-    world_.log.info("dynolog {} runs ({} mode, run directory {})", world_.version, mode(),
-                    run_directory_.path());
+    // Callers who wait by now are answered by the loop's first turn.
+    loop_.post([this] { loop_.post([this] { measure(); }); });
     loop_.run();
+    return began_;
   }
 
  private:
+  // The first reading takes as long as all that came before it, so it comes last. The daemon is
+  // ready after that, and after what the Kineto thread has said of its endpoints: their sockets are
+  // in keeping by then.
+  void measure() {
+    began_ = measuring_.start(options_);
+    if (!began_) return loop_.stop();
+    hang_up_ = loop_.on_signal(SIGHUP, [this] { reload(); });
+    report_.ready();
+    world_.log.info("dynolog {} runs ({} mode, run directory {})", world_.version, mode(),
+                    run_directory_.path());
+  }
+
   [[nodiscard]] std::string mode() const { return world_.system_mode ? "system" : "user"; }
 
   [[nodiscard]] rpc::StatusReply fixed_status() const {
@@ -558,6 +567,8 @@ class WiredDaemon final : public Daemon {
                           [this] { measuring_.somebody_looks(); },
                           [this] { return users_.names(); }};
   std::unique_ptr<rpc::Server> rpc_;
+  Status began_;
+  Watch hang_up_;
 };
 
 }  // namespace

@@ -43,8 +43,8 @@ class Daemon {
   [[nodiscard]] static Result<std::unique_ptr<Daemon>> start(DaemonWorld world, Options options);
   virtual ~Daemon() = default;
 
-  // Serves until SIGTERM or SIGINT.
-  virtual void run() = 0;
+  // Serves until SIGTERM or SIGINT. An error as above: nothing can be measured.
+  [[nodiscard]] virtual Status run() = 0;
 };
 
 }  // namespace dynolog

@@ -1,4 +1,5 @@
 // `dynolog`: the daemon's entry, its workers', and what its flags print.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/number.h"
+#include "base/unique_fd.h"
 #include "base/version.h"
 #include "collectors/all_collectors.h"
 #include "config/options.h"
@@ -61,6 +63,14 @@ Status raise_descriptor_limit() {
               fmt::format("only {} open files are allowed, and {} are needed at least: raise the "
                           "limit (LimitNOFILE= of the unit, or `ulimit -n`)",
                           limit.rlim_max, kLeast));
+}
+
+// The kernel doubles a process's table of descriptors when it is full, and once there is a second
+// thread it waits for all CPUs each time: milliseconds in which no thread gets a descriptor. So
+// there is room for the collectors' files before that.
+void make_room_for_descriptors() {
+  constexpr int kExpected = 1024;
+  const UniqueFd highest(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kExpected - 1));
 }
 
 bool system_daemon_installed() {
@@ -162,6 +172,7 @@ int run_daemon(const CommandLine& command, const std::vector<std::string>& argum
     log->error("cannot start: {}", raised.error().message);
     return kStartError;
   }
+  make_room_for_descriptors();
   // Before the first thread: they and the workers inherit the CPUs.
   if (auto good = take_host_options(command.options); !good) {
     log->error("cannot start: {}", good.error().message);
@@ -184,12 +195,9 @@ int run_daemon(const CommandLine& command, const std::vector<std::string>& argum
                     .executable = "/proc/self/exe",
                     .reload = [arguments] { return read_anew(arguments); }};
   auto daemon = Daemon::start(std::move(world), command.options);
-  if (!daemon) {
-    log->error("cannot start: {}", daemon.error().message);
-    return kStartError;
-  }
-  (*daemon)->run();
-  return 0;
+  const Status ran = daemon ? (*daemon)->run() : std::unexpected(std::move(daemon.error()));
+  if (!ran) log->error("cannot start: {}", ran.error().message);
+  return ran ? 0 : kStartError;
 }
 
 }  // namespace

@@ -129,6 +129,7 @@ Status Measuring::start(const Options& options, Collectors collectors) {
                                   world_.clock, world_.log);
   if (!pipeline) return std::unexpected(std::move(pipeline.error()));
   pipeline_ = std::move(*pipeline);
+  for (Event& event : std::exchange(early_events_, {})) pipeline_->publish(std::move(event));
   return {};
 }
 
@@ -154,7 +155,12 @@ void Measuring::stop() {
 }
 
 void Measuring::publish(Event event) {
-  if (pipeline_) pipeline_->publish(std::move(event));
+  constexpr std::size_t kMostEarly = 256;  // of sessions that an earlier daemon left
+  if (pipeline_) {
+    pipeline_->publish(std::move(event));
+  } else if (early_events_.size() < kMostEarly) {
+    early_events_.push_back(std::move(event));
+  }
 }
 
 void Measuring::somebody_looks() {

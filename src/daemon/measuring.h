@@ -59,6 +59,7 @@ class Measuring {
 
   [[nodiscard]] bool alive() const { return pipeline_ == nullptr || pipeline_->alive(); }
   [[nodiscard]] history::History* history() const { return history_.get(); }  // nullptr: none
+  // What comes before start() waits for it.
   void publish(Event event);
   // At processes, now: they are scanned more often for some seconds.
   void somebody_looks();
@@ -83,6 +84,7 @@ class Measuring {
   std::atomic<Nanoseconds::rep> looked_at_ = 0;  // on the monotonic clock; 0: never
   std::set<std::string> sink_features_;          // of the sinks that run
   bool lacks_a_sink_ = false;
+  std::vector<Event> early_events_;
   std::unique_ptr<history::History> history_;  // its sink is the pipeline's
   std::unique_ptr<Pipeline> pipeline_;
 };

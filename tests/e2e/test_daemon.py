@@ -233,6 +233,16 @@ def test_dead_worker_is_started_anew(daemon):
     served.stop(expect_clean=False)
 
 
+def test_callers_wait_for_no_reading(daemon):
+    """The RPC listens before anything is measured, and no thread waits for room for descriptors."""
+    served = daemon("--noenable_ipc_monitor", "--no_tcp", "--prometheus_port=0", "--use_history")
+    log = served.log()
+    assert 0 <= log.find("rpc: listening on ") < log.find(" prometheus:"), log
+    with open(f"/proc/{served.pid}/status") as file:
+        size = next(int(line.split()[1]) for line in file if line.startswith("FDSize:"))
+    assert size >= 1024, "the table of descriptors has grown beside other threads"
+
+
 def test_version_is_the_commands_too():
     ours = dynolog("--version")
     assert ours.returncode == 0

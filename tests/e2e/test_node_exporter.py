@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import page
+from harness import page, places
 from harness.daemon import Daemon
 from harness.waiting import until
 
@@ -81,7 +81,6 @@ class Pages:
         """Collectors that run more often than each minute."""
         import json
         import subprocess
-        from harness import places
         text = subprocess.run([places.program("dynolog"), "--list_metrics", "--json"],
                               capture_output=True, text=True, check=True).stdout
         return {metric["collector"] for metric in json.loads(text)["metrics"]
@@ -194,6 +193,15 @@ def test_the_table_of_what_is_missing_only_shrinks(beside):
         if found:
             here[collector] = sorted(found)
     assert not here, f"these are here now, take them out of EXPECTED_MISSING: {here}"
+
+
+def test_the_page_about_it_names_what_is_missing():
+    with open(places.REPOSITORY / "docs/prometheus.md") as file:
+        text = file.read()
+    section = text.split("\n## What node_exporter has and this page has not\n")[1]
+    missing = EXPECTED_MISSING.keys() - {"systemd"}  # which node_exporter itself has off
+    assert sorted(name for name in missing if f"`{name}`" not in section) == []
+    assert "\n## Units of systemd\n" in text
 
 
 def test_families_about_the_exporter_itself(beside):

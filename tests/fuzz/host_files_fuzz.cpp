@@ -1,5 +1,5 @@
-// The host's other /proc and /sys files: fields, devices, CPUs, interrupts; and answers of the
-// kernel's socket diagnosis.
+// The host's other /proc and /sys files: fields, devices, CPUs, interrupts; and answers of network
+// drivers and of the kernel's socket diagnosis.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,6 +13,7 @@
 #include "kernel/cpu_list.h"
 #include "kernel/cpuinfo.h"
 #include "kernel/diskstats.h"
+#include "kernel/ethtool.h"
 #include "kernel/hwmon_names.h"
 #include "kernel/interrupts.h"
 #include "kernel/key_values.h"
@@ -164,6 +165,19 @@ void check_groups_and_processes(std::string_view text) {
   (void)parse_process_io(text);
 }
 
+// What a driver calls its statistics, and how they are named on the page.
+void check_ethtool(std::string_view text) {
+  constexpr std::size_t kNameBytes = 32;
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  const std::vector<std::string> names = ethtool_names(text);
+  require(names.size() == text.size() / kNameBytes);
+  for (const std::string& name : names) {
+    require(name.size() <= kNameBytes && name.find('\0') == std::string::npos);
+    const std::string metric = ethtool_metric_name(name);
+    require(metric.find_first_not_of(kPlain) == std::string::npos && !metric.starts_with('_'));
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -175,6 +189,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_mounts(text);
   check_lustre(text);
   check_groups_and_processes(text);
+  check_ethtool(text);
   if (const auto pressure = parse_pressure(text)) require(pressure->some_us || pressure->full_us);
   if (const auto brief = parse_process_brief(text)) require(brief->state != '\0' || size > 0);
   (void)os_release_value(text, "NAME");

@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(std::isfinite(load->one) && std::isfinite(load->fifteen) && load->five >= 0);
   }
   (void)parse_proc_self_stat(text);
-  (void)parse_proportional_bytes(text);
+  if (const auto bytes = parse_proportional_bytes(text)) require(*bytes % 1024 == 0);
   check_unix_table(text);
   return 0;
 }

@@ -4,6 +4,7 @@ import dataclasses
 import re
 import socket
 import subprocess
+import urllib.error
 import urllib.request
 
 from harness.daemon import environment
@@ -47,7 +48,15 @@ def get(url, timeout=30):
 
 
 def page_of(url):
-    return parse_page(get(url))
+    """The page, once there is one: until the first reading it is answered with 503."""
+    def look():
+        try:
+            return get(url)
+        except urllib.error.HTTPError as error:
+            if error.code != 503:
+                raise
+            return None
+    return parse_page(until("the first reading", look))
 
 
 def page_url(daemon, path="/metrics"):
