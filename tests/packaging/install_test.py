@@ -210,12 +210,23 @@ class Unit(Installed):
                           (SOURCE / "src/ipc/kineto_server.cpp").read_text())
         self.assertEqual(value["FileDescriptorStoreMax"], limit[1])
         self.assertGreaterEqual(int(value["LimitNOFILE"]), 16384)
-        for name in ("MemoryHigh", "MemoryMax", "CPUWeight", "Delegate"):
+        for name in ("CPUWeight", "Delegate"):
             self.assertIn(name, value)
         self.assertEqual(value["OOMPolicy"], "continue")
         self.assertEqual(value["LimitRTPRIO"], "1")
         self.assertEqual(value["ExecReload"], "/bin/kill -HUP $MAINPID")
         self.assertEqual(value["ExecStart"], "/usr/bin/dynolog")
+
+    def test_workers_meet_their_own_limit_before_the_service_meets_one(self):
+        """Above MemoryHigh the kernel slows down the daemon as well."""
+        def mebibytes(name):
+            number, unit = re.fullmatch(r"(\d+)([MG])", *with_name(self.unit, name)).groups()
+            return int(number) * {"M": 1, "G": 1024}[unit]
+        printed = self.dynolog("--config=", "--flagfile=", "--print_config").stdout
+        workers = int(re.search(r"(?m)^worker_memory_mb = (\d+)$", printed)[1])
+        daemon = 64
+        self.assertLess(workers + daemon, mebibytes("MemoryHigh"))
+        self.assertLess(mebibytes("MemoryHigh"), mebibytes("MemoryMax"))
 
     def test_drop_in_has_good_options_and_no_capability(self):
         start = with_name(self.drop_in, "ExecStart")
