@@ -386,13 +386,30 @@ class Tarball(unittest.TestCase):
             if path.is_file() and path.parent.name != "bin":
                 self.assertNotIn(str(self.base).encode(), path.read_bytes(), path)
         self.assertEqual([path for path in host.rglob("*.new")], [])
+        links = {f"/etc/{path.relative_to(host / 'etc')}": os.readlink(path)
+                 for path in (host / "etc").rglob("*") if path.is_symlink()}
+        self.assertEqual(links, {f"/etc/{name}": f"/opt/dynolog/lib/{name}" for name in (
+            "systemd/system/dynolog.service", "tmpfiles.d/dynolog.conf",
+            "sysusers.d/dynolog.conf")})
         version = subprocess.run([host / "opt/dynolog/bin/dyno", "--version"], check=True)
         self.assertEqual(version.returncode, 0)
 
         answer = self.run_script("--remove", "--prefix", "/opt/dynolog", env={"DESTDIR": str(host)})
         self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertEqual([path for path in (host / "opt").rglob("*") if path.is_file()], [])
+        self.assertEqual([path for path in (host / "etc").rglob("*") if path.is_symlink()], [])
         self.assertTrue((host / "etc/dynolog/dynolog.toml").exists())
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("systemd-tmpfiles") and
+                         shutil.which("systemd-sysusers") and shutil.which("systemctl"),
+                         "needs root, and systemd's programs")
+    def test_onto_a_host_with_systemd(self):
+        for prefix in ("/usr/local", "/opt/dynolog", "/opt/dynolog/"):
+            answer = subprocess.run(
+                ["unshare", "--mount", SOURCE / "tests/packaging/host_with_systemd.sh",
+                 self.base / "unpacked", prefix], capture_output=True, text=True)
+            self.assertEqual((answer.returncode, answer.stdout.splitlines()[-1:]),
+                             (0, ["all passed"]), answer.stdout + answer.stderr)
 
     def test_into_a_home(self):
         home = self.base / "home"
