@@ -335,9 +335,10 @@ constexpr std::array kRows{
     OptionRow{kPlaces, "config", ValueKind::text, "FILE",
               "Read options from a TOML file, with the names of the flags as keys (default for the "
               "system's daemon: /etc/dynolog/dynolog.toml, when it exists; empty: none)"},
-    OptionRow{kPlaces, "flagfile", ValueKind::text, "FILE",
-              "Read flags from a file, one a line, # begins a comment (default for the system's "
-              "daemon: /etc/dynolog.gflags, when it exists; empty: none)"},
+    OptionRow{
+        kPlaces, "flagfile", ValueKind::text, "FILE",
+        "Read flags from a file, one a line, # begins a comment; with - before its name it may "
+        "be missing (default for the system's daemon: -/etc/dynolog.gflags; empty: none)"},
     OptionRow{kPlaces, "run_dir", ValueKind::text, "DIR",
               "Directory of the socket and of the journal (default: /run/dynolog for root, else "
               "$XDG_RUNTIME_DIR/dynolog or /tmp/dynolog-UID); several daemons on one machine "

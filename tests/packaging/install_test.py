@@ -236,6 +236,9 @@ class Unit(Installed):
         answer = self.dynolog(*arguments, f"--config={SOURCE}/packaging/dynolog.toml",
                               "--check_config")
         self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        # What root's daemon finds by itself.
+        self.assertIn("--config=/etc/dynolog/dynolog.toml", start[1].split())
+        self.assertIn("--flagfile=-/etc/dynolog.gflags", start[1].split())
         self.assertEqual(with_name(self.drop_in, "CapabilityBoundingSet"), [""])
         self.assertEqual(with_name(self.drop_in, "User"), ["dynolog"])
 
