@@ -148,6 +148,49 @@ def test_root_brings_a_users_trace(unit_daemon, started, scratch):
     assert os.path.dirname(update["file"]) == scratch and os.stat(update["file"]).st_uid == 0
 
 
+# --- what gives jobs their variables, with the real programs ---
+
+EVERYBODYS_PLACE = """
+mount --make-rprivate / && mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/dynolog &&
+mount --bind "$0" /run/dynolog && exec "$@"
+"""
+
+
+def as_alice_on_the_host(daemon, command, env=()):
+    """Her process, which sees this daemon in the system's place."""
+    path = f"{os.path.dirname(places.program('dyno'))}:/usr/bin:/bin"
+    return subprocess.run(
+        ["unshare", "--mount", "sh", "-c", EVERYBODYS_PLACE, daemon.run_dir,
+         "setpriv", f"--reuid={ALICE}", f"--regid={ALICE}", "--clear-groups", "--",
+         "env", "-i", f"PATH={path}", *env, *command],
+        capture_output=True, text=True, timeout=60, cwd="/")
+
+
+def test_task_prolog_gives_the_users_directory(unit_daemon):
+    answer = as_alice_on_the_host(
+        unit_daemon, [places.published(PACKAGING / "containers/slurm/task-prolog")])
+    assert (answer.returncode, answer.stderr) == (0, ""), answer
+    own = f"{unit_daemon.run_dir}/u/{ALICE}"
+    assert answer.stdout == f"export KINETO_USE_DAEMON=1\nexport KINETO_IPC_SOCKET_DIR={own}\n"
+
+
+def test_enroot_hook_gives_the_users_directory_from_a_user_namespace(unit_daemon, scratch):
+    """enroot runs its hooks in a user namespace of the user's own, where that user is root."""
+    environ = os.path.join(scratch, "environ")
+    pathlib.Path(environ).write_text("A=1\n")
+    os.chown(environ, ALICE, ALICE)
+    hook = places.published(PACKAGING / "containers/enroot/50-dynolog.sh")
+    answer = as_alice_on_the_host(
+        unit_daemon, ["unshare", "--user", "--mount", "--map-root-user", hook],
+        env=[f"ENROOT_ENVIRON={environ}"])
+    if "Operation not permitted" in answer.stderr:
+        pytest.skip(f"users may not make user namespaces here: {answer.stderr}")
+    assert (answer.returncode, answer.stderr) == (0, ""), answer
+    assert pathlib.Path(environ).read_text() == (
+        "A=1\nKINETO_USE_DAEMON=1\n"
+        f"KINETO_IPC_SOCKET_DIR={unit_daemon.run_dir}/u/{ALICE}\n")
+
+
 # --- without any: each row of the table in docs/install.md ---
 
 def row_of(daemon, pid, uid):
