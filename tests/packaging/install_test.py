@@ -341,10 +341,12 @@ class Jobs(Installed):
         self.assertEqual(environ.read_text(), "A=1\nKINETO_USE_DAEMON=1\n"
                                               "KINETO_IPC_SOCKET_DIR=/run/dynolog/u/1 0\n")
 
-    def test_enroot_mounts_have_one_path_on_both_sides(self):
+    def test_mounts_of_containers_have_one_path_on_both_sides(self):
         text = (self.root / "usr/share/dynolog/enroot/50-dynolog.fstab").read_text()
         mounts = [line.split() for line in text.splitlines() if not line.startswith("#")]
         self.assertEqual([mount[0] for mount in mounts], ["/run/dynolog", "/etc/libkineto.conf"])
+        binds = with_name(self.root / "usr/share/dynolog/apptainer/dynolog.conf", "bind path ")
+        self.assertEqual([bind.strip() for bind in binds], [mount[0] for mount in mounts])
         for source, target, kind, options in mounts:
             self.assertEqual((source, kind), (target, "none"))
             self.assertLessEqual({"bind", "nofail", "nosuid"}, set(options.split(",")))
