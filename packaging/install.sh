@@ -60,6 +60,7 @@ case $prefix in
   *) die "--prefix needs a path that begins with /, not $prefix" ;;
 esac
 
+while [ "$prefix" != "${prefix%/}" ] && [ "$prefix" != / ]; do prefix=${prefix%/}; done
 if [ $system = yes ]; then
   case $prefix in
     *[!A-Za-z0-9/._+-]*) die "a service is not started from $prefix: take letters, digits and /._+-" ;;
@@ -136,10 +137,33 @@ install_configuration() {
   done
 }
 
-# Only what is missing: containers have these directories mounted.
+# systemd looks below /usr and /usr/local, and in /etc. What a site has of its own there stays.
+for_systemd='systemd/system/dynolog.service tmpfiles.d/dynolog.conf sysusers.d/dynolog.conf'
+link_into_etc() {
+  case $prefix in
+    / | /usr | /usr/local) return 0 ;;
+  esac
+  for file in $for_systemd; do
+    if [ ! -e "$root/etc/$file" ] && [ ! -h "$root/etc/$file" ]; then
+      mkdir -p "$(dirname "$root/etc/$file")"
+      ln -s "$prefix/lib/$file" "$root/etc/$file"
+    elif [ "$(readlink "$root/etc/$file")" != "$prefix/lib/$file" ]; then
+      say "left as it is, in place of $prefix/lib/$file: $root/etc/$file"
+    fi
+  done
+}
+
+remove_links() {
+  for file in $for_systemd; do
+    [ "$(readlink "$root/etc/$file")" != "$prefix/lib/$file" ] || rm -f "$root/etc/$file"
+  done
+}
+
+# Only what is missing: containers have these directories mounted. By its bare name, as at boot: a
+# site's /etc/tmpfiles.d/dynolog.conf (the daemon without root) comes before ours.
 make_directories() {
   if command -v systemd-tmpfiles >/dev/null; then
-    systemd-tmpfiles --create "$prefix/lib/tmpfiles.d/dynolog.conf" || [ $? -eq 73 ]
+    systemd-tmpfiles --create dynolog.conf || [ $? -eq 73 ]
   else
     [ -d /run/dynolog ] || mkdir -m 0755 /run/dynolog
     [ -d /run/dynolog/kineto ] || mkdir -m 1777 /run/dynolog/kineto
@@ -152,7 +176,7 @@ start_service() {
     say "systemd does not run here: start $prefix/bin/dynolog as this host starts services"
     return 0
   fi
-  ! command -v systemd-sysusers >/dev/null || systemd-sysusers "$prefix/lib/sysusers.d/dynolog.conf"
+  ! command -v systemd-sysusers >/dev/null || systemd-sysusers dynolog.conf
   systemctl daemon-reload
   [ $start = yes ] || return 0
   "$prefix/bin/dynolog" --check_config >/dev/null ||
@@ -175,9 +199,9 @@ about_user_mode() {
 }
 
 remove_files() {
-  if [ $system = yes ] && [ -z "$root" ] && [ -d /run/systemd/system ]; then
-    systemctl --quiet disable --now dynolog.service || true
-  fi
+  running=no
+  if [ $system = yes ] && [ -z "$root" ] && [ -d /run/systemd/system ]; then running=yes; fi
+  [ $running = no ] || systemctl --quiet disable --now dynolog.service || true
   {
     files
     cat "$root$prefix/$list" 2>/dev/null || true
@@ -189,8 +213,10 @@ remove_files() {
     [ ! -d "$root$prefix/$directory" ] ||
       find "$root$prefix/$directory" -depth -type d -empty -delete
   done
+  [ $system = no ] || remove_links
+  [ $running = no ] || systemctl daemon-reload
   say "removed from $root$prefix"
-  [ $system = no ] || say 'kept: /etc/dynolog, /etc/libkineto.conf, /var/lib/dynolog'
+  [ $system = no ] || say 'kept: /etc/dynolog, /etc/libkineto.conf, /var/lib/dynolog, /var/log/dynolog'
 }
 
 if [ $remove = yes ]; then
@@ -201,6 +227,7 @@ fi
 install_files
 if [ $system = yes ]; then
   install_configuration
+  link_into_etc
   if [ -z "$root" ]; then
     make_directories
     start_service

@@ -85,6 +85,15 @@ def may_run_in_real_time():
     return subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
+def may_make_user_namespaces():
+    """As another user, whom root becomes for such a test."""
+    if not is_root() or not shutil.which("setpriv"):
+        return False
+    probe = ["setpriv", "--reuid=4321", "--regid=4321", "--clear-groups", "unshare", "--user",
+             "true"]
+    return subprocess.run(probe, capture_output=True, cwd="/").returncode == 0
+
+
 def has_program(name):
     return lambda: shutil.which(name) is not None
 
@@ -97,6 +106,7 @@ NEEDS = [
     (r"\bmemory controller\b", may_limit_memory),
     (r"\b(control groups|cgroups)\b", may_make_groups),
     (r"\breal-time priority\b", may_run_in_real_time),
+    (r"\buser namespaces of other users\b", may_make_user_namespaces),
     (r"\bneeds valgrind\b", has_program("valgrind")),
     (r"\bneeds systemd-tmpfiles\b", has_program("systemd-tmpfiles")),
     (r"\bno tmpfs here\b", lambda: os.path.ismount("/dev/shm")),

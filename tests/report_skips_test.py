@@ -71,7 +71,8 @@ class ReportSkipsTest(unittest.TestCase):
         for reason in ("needs /dev/fuse", "no memory controller for cgroups here",
                        "control groups cannot be made here: x", "needs systemd-tmpfiles",
                        "no control groups of version 2 here", "needs valgrind",
-                       "no real-time priority here: {}", "mounting is not permitted here"):
+                       "no real-time priority here: {}",
+                       "needs user namespaces of other users", "mounting is not permitted here"):
             with self.subTest(reason):
                 always = [(pattern, lambda: True) for pattern, _ in report_skips.NEEDS]
                 self.assertTrue(report_skips.could_have_run(reason, always))

@@ -75,8 +75,10 @@ Result<Layer> flagfile_layer(const Layer& argv, const StandardFiles& standard) {
   for (const Assignment& assignment : argv) {
     if (assignment.option.name != "flagfile") continue;
     named = true;
-    for (const std::string_view path : split(assignment.values.back(), ',')) {
-      auto added = add_flagfile(layer, std::string(path), true, 0);
+    for (std::string_view path : split(assignment.values.back(), ',')) {
+      const bool required = !path.starts_with('-');
+      if (!required) path.remove_prefix(1);
+      auto added = add_flagfile(layer, std::string(path), required, 0);
       if (!added) return std::unexpected(std::move(added.error()));
     }
   }

@@ -478,6 +478,14 @@ TEST_F(ConfigTest, AFlagfileMayNameTheTomlFile) {
   EXPECT_EQ(options({"--flagfile=" + flags}).rpc.port, 1);
 }
 
+// The system's daemon without root names the standard ones: only root's finds them by itself.
+TEST_F(ConfigTest, AFlagfileWithADashBeforeItMayBeMissing) {
+  EXPECT_EQ(options({"--flagfile=-" + path("absent")}).rpc.port, 1778);
+  EXPECT_EQ(options({"--flagfile=-" + file("there", "--port=2")}).rpc.port, 2);
+  EXPECT_THAT(error({"--flagfile=-" + file("bad", "--prot=2")}), HasSubstr("unknown option"));
+  EXPECT_EQ(options({"--flagfile=-" + path("absent") + "," + path("there")}).rpc.port, 2);
+}
+
 TEST_F(ConfigTest, StandardFilesAreForTheSystemsDaemonOnly) {
   file("standard.toml", "port = 1\nlog_level = \"debug\"");
   file("standard.gflags", "--port=2");

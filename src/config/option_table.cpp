@@ -335,9 +335,10 @@ constexpr std::array kRows{
     OptionRow{kPlaces, "config", ValueKind::text, "FILE",
               "Read options from a TOML file, with the names of the flags as keys (default for the "
               "system's daemon: /etc/dynolog/dynolog.toml, when it exists; empty: none)"},
-    OptionRow{kPlaces, "flagfile", ValueKind::text, "FILE",
-              "Read flags from a file, one a line, # begins a comment (default for the system's "
-              "daemon: /etc/dynolog.gflags, when it exists; empty: none)"},
+    OptionRow{
+        kPlaces, "flagfile", ValueKind::text, "FILE",
+        "Read flags from a file, one a line, # begins a comment; with - before its name it may "
+        "be missing (default for the system's daemon: -/etc/dynolog.gflags; empty: none)"},
     OptionRow{kPlaces, "run_dir", ValueKind::text, "DIR",
               "Directory of the socket and of the journal (default: /run/dynolog for root, else "
               "$XDG_RUNTIME_DIR/dynolog or /tmp/dynolog-UID); several daemons on one machine "
@@ -347,9 +348,9 @@ constexpr std::array kRows{
               },
               [](const Options& from) { return show(from.run_dir); }, Reload::next_start},
     OptionRow{kPlaces, "state_dir", ValueKind::text, "DIR",
-              "Directory of what outlives a reboot: traces that nobody fetched (default: "
-              "/var/lib/dynolog "
-              "for root, else dynolog/HOST in $XDG_STATE_HOME or ~/.local/state); several daemons "
+              "Directory of what outlives a reboot: traces that nobody fetched, and the history "
+              "(default: /var/lib/dynolog for root, else dynolog/HOST in $XDG_STATE_HOME or "
+              "~/.local/state); several daemons "
               "on one machine each need their own",
               [](Options& to, const Values& from) {
                 return keep(to.state_dir, text_value(from, kMaxTextValue));
@@ -479,13 +480,15 @@ constexpr std::array kRows{
                 return keep(to.rpc.max_connections, integer_value(from, 1, 65'536));
               },
               [](const Options& from) { return show(from.rpc.max_connections); }, Reload::at_once},
-    OptionRow{kRpc, "rpc_max_connections_per_uid", ValueKind::integer, "N",
-              "Connections of one user at one time; root and the daemon's own user may have more",
-              [](Options& to, const Values& from) {
-                return keep(to.rpc.max_connections_per_uid, integer_value(from, 1, 65'536));
-              },
-              [](const Options& from) { return show(from.rpc.max_connections_per_uid); },
-              Reload::at_once},
+    OptionRow{
+        kRpc, "rpc_max_connections_per_uid", ValueKind::integer, "N",
+        "Connections of one user at one time over the unix socket, and as many over TCP; root "
+        "and the daemon's own user may have more",
+        [](Options& to, const Values& from) {
+          return keep(to.rpc.max_connections_per_uid, integer_value(from, 1, 65'536));
+        },
+        [](const Options& from) { return show(from.rpc.max_connections_per_uid); },
+        Reload::at_once},
     OptionRow{kRpc, "rpc_idle_timeout_s", ValueKind::integer, "N",
               "Seconds after which a connection without a request is closed",
               [](Options& to, const Values& from) {

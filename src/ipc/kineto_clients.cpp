@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "net/peer_identity.h"
+
 namespace dynolog {
 namespace {
 
@@ -81,10 +83,12 @@ bool KinetoClients::move(KinetoClient& client, const Datagram& datagram, KinetoE
   return true;
 }
 
-// Half of the table at most for one user: the others' processes must find room as well.
-bool KinetoClients::has_room(Uid uid) const {
-  if (uid == kRootUid) return true;
-  const auto held = of_user_.find(uid);
+// Half of the table at most for one user: the others' processes must find room as well. However
+// many users there are, the last places are root's.
+bool KinetoClients::has_room(std::optional<Uid> user) const {
+  if (user == kRootUid) return true;
+  if (full()) return false;
+  const auto held = of_user_.find(user);
   return held == of_user_.end() || held->second < std::max<std::size_t>(1, limit_ / 2);
 }
 
@@ -122,13 +126,14 @@ KinetoClient* KinetoClients::admit(Datagram& datagram, KinetoEndpoint& endpoint)
     ++tally_.vanished;
     return nullptr;
   }
-  if (!has_room(identity->uid)) {
+  const std::optional<Uid> user = accountable_uid(pid, identity->uid);
+  if (!has_room(user)) {
     ++tally_.table_full;
     return nullptr;
   }
   client.key = {.pid = pid, .start_ticks = identity->start_ticks};
   client.uid = identity->uid;
-  client.admitted_as = identity->uid;
+  client.admitted_as = user;
   client.generation = ++next_generation_ & 0x7fffffffU;
   if (!connect(client, datagram, endpoint) || !watch(client)) return nullptr;
   ++of_user_[client.admitted_as];

@@ -31,7 +31,7 @@ struct KinetoClient {
 
   ProcessKey key;
   Uid uid;
-  Uid admitted_as;  // whose quota it counts for, whoever it becomes
+  std::optional<Uid> admitted_as;  // whose quota it counts for, whoever it becomes
   UniqueFd pidfd;
   std::uint32_t generation = 0;
   ReplySocket reply;
@@ -67,16 +67,20 @@ class KinetoClients {
   void on_pidfd(std::uint64_t tag);
 
   [[nodiscard]] std::size_t size() const { return clients_.size(); }
+  // For all but root, who has the last places to itself.
+  [[nodiscard]] bool full() const { return clients_.size() >= limit_ - limit_ / kRootsShare; }
 
   // Marks this table's epoll tags; others must leave the bit clear.
   static constexpr std::uint64_t kTagBit = std::uint64_t{1} << 63U;
 
  private:
+  static constexpr std::size_t kRootsShare = 16;  // one place in so many
+
   // A client that comes from another socket each time costs as much as a new one.
   [[nodiscard]] bool may_move(KinetoClient& client) const;
   [[nodiscard]] bool move(KinetoClient& client, const Datagram& datagram, KinetoEndpoint& endpoint);
   [[nodiscard]] KinetoClient* admit(Datagram& datagram, KinetoEndpoint& endpoint);
-  [[nodiscard]] bool has_room(Uid uid) const;
+  [[nodiscard]] bool has_room(std::optional<Uid> user) const;
   [[nodiscard]] UniqueFd pin(Datagram& datagram);
   [[nodiscard]] bool connect(KinetoClient& client, const Datagram& datagram,
                              KinetoEndpoint& endpoint);
@@ -92,7 +96,8 @@ class KinetoClients {
   Callbacks callbacks_;
   std::uint32_t next_generation_ = 0;
   std::unordered_map<Pid, KinetoClient> clients_;
-  std::unordered_map<Uid, std::size_t> of_user_;  // by the uid at the admission
+  // By whom a limit counts at the admission; those that nobody answers for are one user.
+  std::unordered_map<std::optional<Uid>, std::size_t> of_user_;
 };
 
 }  // namespace dynolog

@@ -300,6 +300,36 @@ TEST_F(KinetoHostileTest, OneUserTakesHalfOfTheTableAtMost) {
   expect_served();
 }
 
+// In a user namespace of its own a user has thousands of uids.
+TEST_F(KinetoHostileTest, SubordinateUidsAreOneUser) {
+  if (!can_enter_user_namespace()) GTEST_SKIP() << "no user namespaces of other users here";
+  options_.max_clients = 2;
+  Puppet first(client_options(options_));
+  Puppet second(client_options(options_));
+  start();
+  ASSERT_EQ(first.tell("subordinate 100001"), "ok");
+  ASSERT_EQ(second.tell("subordinate 100002"), "ok");
+  EXPECT_EQ(first.tell("ask"), "answered:");
+  EXPECT_EQ(second.tell("poll"), "unanswered");
+  EXPECT_EQ(thread_->counters().table_full, 1U);
+  expect_served();
+}
+
+TEST_F(KinetoHostileTest, TheLastPlacesAreRoots) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  options_.max_clients = 16;
+  std::vector<std::unique_ptr<Puppet>> users;
+  for (int i = 0; i < 16; ++i) users.push_back(std::make_unique<Puppet>(client_options(options_)));
+  start();
+  for (std::size_t i = 0; i < users.size(); ++i) {
+    ASSERT_EQ(users[i]->tell(i % 2 == 0 ? "uid 4321" : "uid 4322"), "ok");
+    EXPECT_EQ(users[i]->tell(i < 15 ? "ask" : "poll"), i < 15 ? "answered:" : "unanswered") << i;
+  }
+  EXPECT_EQ(thread_->counters().table_full, 1U);
+  EXPECT_EQ(log_.count("15 processes are registered"), 1U);
+  expect_served();
+}
+
 TEST_F(KinetoHostileTest, WithoutDescriptorsKnownClientsAreServedOn) {
   Puppet known(client_options(options_));
   Puppet late(client_options(options_));

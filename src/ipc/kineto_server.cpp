@@ -385,10 +385,8 @@ void KinetoServer::handle(Datagram& datagram, KinetoEndpoint& endpoint) {
   }
   KinetoClient* client = clients_.of_sender(datagram, endpoint);
   if (client == nullptr) {
-    const bool full = clients_.size() >= options_.max_clients;
-    if (full && !std::exchange(told_table_full_, true)) {
-      log_.warning("Kineto: {} processes are registered; no more are answered",
-                   options_.max_clients);
+    if (clients_.full() && !std::exchange(told_table_full_, true)) {
+      log_.warning("Kineto: {} processes are registered; no more are answered", clients_.size());
     }
     return;
   }

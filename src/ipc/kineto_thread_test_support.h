@@ -28,6 +28,7 @@
 #include "testing/capturing_log.h"
 #include "testing/kineto_client.h"
 #include "testing/patience.h"
+#include "testing/user_namespace.h"
 
 namespace dynolog {
 
@@ -127,7 +128,7 @@ class Puppet {
   Puppet(const Puppet&) = delete;
   Puppet& operator=(const Puppet&) = delete;
 
-  // "poll", "ask", "busy", "idle", "receive", "reopen", "uid N"
+  // "poll", "ask", "busy", "idle", "receive", "reopen", "uid N", "subordinate N" (uid 4321's)
   std::string tell(const std::string& command) {
     ::send(channel_.get(), command.data(), command.size(), MSG_NOSIGNAL);
     char answer[4096];
@@ -152,6 +153,10 @@ class Puppet {
       const auto uid = static_cast<uid_t>(std::atoi(command.data() + 4));
       return ::setresuid(uid, uid, uid) == 0 ? "ok" : "refused";
     }
+    if (command.starts_with("subordinate ")) {
+      const auto uid = static_cast<uid_t>(std::atoi(command.data() + 12));
+      return enter_user_namespace(4321, uid, 1) ? "ok" : "refused";
+    }
     if (command == "receive") return describe(client->wait(kPatience));
     if (command == "busy" || command == "idle") {
       client->set_busy(command == "busy");
@@ -165,6 +170,9 @@ class Puppet {
       if (*reply || command == "poll" || i == 300) return describe(*reply);
     }
   }
+  static bool becomes(std::string_view command) {
+    return command.starts_with("uid ") || command.starts_with("subordinate ");
+  }
   static void obey(UniqueFd channel, KinetoClientOptions options) {
     std::optional<KinetoTestClient> client;
     char buffer[4096];
@@ -172,7 +180,7 @@ class Puppet {
       const ssize_t got = ::recv(channel.get(), buffer, sizeof buffer - 1, 0);
       if (got <= 0) return;
       buffer[got] = '\0';
-      if (!client && std::string_view(buffer).substr(0, 3) != "uid") {
+      if (!client && !becomes(buffer)) {
         auto opened = KinetoTestClient::open(options);
         if (!opened) return;
         client = std::move(*opened);

@@ -187,6 +187,17 @@ Result<inet_diag_msg> ask_kernel(const DiagRequest& request) {
   return parse_answer({buffer.data(), static_cast<std::size_t>(size)}, request);
 }
 
+// False also when that cannot be told.
+bool is_ours_or_the_first(int user_namespace) {
+  constexpr ino_t kFirstUserNamespace = 0xEFFFFFFD;  // PROC_USER_INIT_INO
+  struct stat ours{};
+  struct stat status{};
+  if (::fstat(user_namespace, &status) != 0) return false;
+  if (status.st_ino == kFirstUserNamespace) return true;
+  return ::stat("/proc/self/ns/user", &ours) == 0 && ours.st_ino == status.st_ino &&
+         ours.st_dev == status.st_dev;
+}
+
 }  // namespace
 
 Result<UnixPeer> unix_peer(int socket, const UnixPinning& pinning) {
@@ -215,16 +226,22 @@ Nanoseconds since_boot() {
   return std::chrono::seconds(now.tv_sec) + Nanoseconds(now.tv_nsec);
 }
 
-Uid accountable_uid(Pid pid, Uid uid) {
-  constexpr ino_t kInitialUserNamespace = 0xEFFFFFFD;  // PROC_USER_INIT_INO
+std::optional<Uid> accountable_uid(Pid pid, Uid uid) {
   const std::string path = "/proc/" + std::to_string(pid.value) + "/ns/user";
-  const UniqueFd user_namespace(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status{};
-  if (!user_namespace.valid() || ::fstat(user_namespace.get(), &status) != 0) return uid;
-  if (status.st_ino == kInitialUserNamespace) return uid;
-  uid_t owner = 0;
-  if (::ioctl(user_namespace.get(), NS_GET_OWNER_UID, &owner) != 0) return uid;
-  return Uid{owner} == kOverflowUid ? uid : Uid{owner};
+  UniqueFd inside(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!inside.valid()) {
+    return errno == ENOENT || errno == ESRCH ? std::nullopt : std::optional(uid);
+  }
+  uid_t owner = uid.value;
+  // The outermost below ours: of one within it, a subordinate uid may be the owner. There are at
+  // most 33 levels, and above ours the kernel shows none.
+  while (inside.valid() && !is_ours_or_the_first(inside.get())) {
+    if (::ioctl(inside.get(), NS_GET_OWNER_UID, &owner) != 0) return uid;
+    inside.reset(::ioctl(inside.get(), NS_GET_PARENT));
+  }
+  if (Uid{owner} == kOverflowUid) return uid;  // a user of a namespace around ours
+  if (Uid{owner} == kRootUid && uid != kRootUid) return std::nullopt;
+  return Uid{owner};
 }
 
 Result<TcpPeer> loopback_tcp_peer(int socket) {

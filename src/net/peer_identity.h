@@ -33,10 +33,11 @@ struct UnixPinning {
 // CLOCK_BOOTTIME, which processes' start times count in.
 [[nodiscard]] Nanoseconds since_boot();
 
-// Whom a limit counts: the process's uid, or, inside a user namespace of somebody's own, the user
-// who made that namespace. Subordinate uids would escape every limit otherwise. `uid` where the
-// kernel does not say.
-[[nodiscard]] Uid accountable_uid(Pid pid, Uid uid);
+// Whom a limit counts: the process's uid, or, inside user namespaces of somebody's own, the user
+// who made the outermost of them. Subordinate uids would escape every limit otherwise. nullopt when
+// nobody can be named: the process has ended, or root made the namespace for uids that are no
+// user's. `uid` where the kernel does not let this daemon look.
+[[nodiscard]] std::optional<Uid> accountable_uid(Pid pid, Uid uid);
 
 // What NETLINK_SOCK_DIAG says of the *peer's* socket of a loopback TCP connection. Counts only with
 // inode > 0 in state ESTABLISHED, FIN_WAIT1 or FIN_WAIT2: a socket that its process has closed is

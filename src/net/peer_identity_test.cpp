@@ -15,6 +15,9 @@
 
 #include <array>
 #include <functional>
+#include <optional>
+
+#include "testing/user_namespace.h"
 
 namespace dynolog {
 namespace {
@@ -360,31 +363,73 @@ TEST(UnixPeer, NamesAnotherUserWhileItLivesAndNobodyAfterwards) {
   EXPECT_EQ(after.error().kind, ErrorKind::denied);
 }
 
+// A process that does `work` and then lives until it is told to end; `made` says what came of it.
+class WaitingProcess {
+ public:
+  explicit WaitingProcess(const std::function<bool()>& work) {
+    std::array<int, 2> ready{};
+    EXPECT_EQ(::pipe2(ready.data(), O_CLOEXEC), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const char answer = work() ? 'y' : 'n';
+      if (::write(ready[1], &answer, 1) != 1) ::_exit(1);
+      ::pause();
+      ::_exit(0);
+    }
+    ::close(ready[1]);
+    const UniqueFd hears(ready[0]);
+    char answer = 'n';
+    made = ::read(hears.get(), &answer, 1) == 1 && answer == 'y';
+  }
+  ~WaitingProcess() { end(); }
+  WaitingProcess(const WaitingProcess&) = delete;
+  WaitingProcess& operator=(const WaitingProcess&) = delete;
+  void end() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  [[nodiscard]] Pid pid() const { return Pid{pid_}; }
+  bool made = false;
+
+ private:
+  pid_t pid_ = -1;
+};
+
 // In a user namespace of its own a user has thousands of uids; limits count the user.
 TEST(AccountableUid, IsTheOwnerOfTheUserNamespace) {
   EXPECT_EQ(accountable_uid(Pid{::getpid()}, Uid{4321}), Uid{4321});
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  int ready[2];
-  ASSERT_EQ(::pipe(ready), 0);
-  const pid_t pid = ::fork();
-  ASSERT_GE(pid, 0);
-  if (pid == 0) {
-    const bool made =
-        ::setresuid(kOtherUid, kOtherUid, kOtherUid) == 0 && ::unshare(CLONE_NEWUSER) == 0;
-    const char answer = made ? 'y' : 'n';
-    if (::write(ready[1], &answer, 1) != 1) ::_exit(1);
-    ::pause();
-    ::_exit(0);
-  }
-  char made = 0;
-  ASSERT_EQ(::read(ready[0], &made, 1), 1);
-  const Uid owner = accountable_uid(Pid{pid}, Uid{100999});
-  ::kill(pid, SIGKILL);
-  ::waitpid(pid, nullptr, 0);
-  ::close(ready[0]);
-  ::close(ready[1]);
-  if (made != 'y') GTEST_SKIP() << "this kernel lets users make no user namespaces";
-  EXPECT_EQ(owner, Uid{kOtherUid});
+  if (!can_enter_user_namespace()) GTEST_SKIP() << "no user namespaces of other users here";
+  const WaitingProcess inside([] { return enter_user_namespace(kOtherUid, 100000, 10); });
+  ASSERT_TRUE(inside.made);
+  EXPECT_EQ(accountable_uid(inside.pid(), Uid{100009}), Uid{kOtherUid});
+}
+
+// Within it each of those uids can make a namespace of its own.
+TEST(AccountableUid, IsTheOwnerOfTheOutermostUserNamespace) {
+  if (!can_enter_user_namespace()) GTEST_SKIP() << "no user namespaces of other users here";
+  const WaitingProcess inside([] {
+    return enter_user_namespace(kOtherUid, 100000, 10) && ::setresuid(7, 7, 7) == 0 &&
+           ::unshare(CLONE_NEWUSER) == 0;
+  });
+  ASSERT_TRUE(inside.made);
+  EXPECT_EQ(accountable_uid(inside.pid(), Uid{100007}), Uid{kOtherUid});
+}
+
+// A container with uids of its own is no user's, and its root is not the host's.
+TEST(AccountableUid, UidsThatRootGaveAreNobodys) {
+  if (!can_enter_user_namespace()) GTEST_SKIP() << "no user namespaces of other users here";
+  const WaitingProcess inside([] { return enter_user_namespace(0, 100000, 10); });
+  ASSERT_TRUE(inside.made);
+  EXPECT_EQ(accountable_uid(inside.pid(), Uid{100000}), std::nullopt);
+  EXPECT_EQ(accountable_uid(inside.pid(), kRootUid), kRootUid);
+}
+
+TEST(AccountableUid, NobodyAnswersForAProcessThatHasEnded) {
+  WaitingProcess gone([] { return true; });
+  const Pid pid = gone.pid();
+  gone.end();
+  EXPECT_EQ(accountable_uid(pid, Uid{4321}), std::nullopt);
 }
 
 TEST(UnixPeer, TheOverflowUidIsNoTenant) {

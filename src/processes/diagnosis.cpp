@@ -227,16 +227,36 @@ std::string shared_directory(const Ground& ground) {
   return shared == ground.directories.end() ? std::string() : shared->first;
 }
 
+// docs/install.md shows these two for the directory of the package.
+std::string docker_line(const std::string& directory) {
+  return fmt::format(
+      "docker run -v {0}:{0} -v /etc/libkineto.conf:/etc/libkineto.conf:ro "
+      "-e KINETO_USE_DAEMON=1 -e KINETO_IPC_SOCKET_DIR={0} ...",
+      directory);
+}
+
+std::string pod_lines(const std::string& directory) {
+  return fmt::format(
+      "volumes: [{{name: dynolog, hostPath: {{path: {0}, type: Directory}}}}, "
+      "{{name: libkineto, hostPath: {{path: /etc/libkineto.conf, type: File}}}}] "
+      "and in the container "
+      "volumeMounts: [{{name: dynolog, mountPath: {0}}}, "
+      "{{name: libkineto, mountPath: /etc/libkineto.conf, readOnly: true}}] "
+      "env: [{{name: KINETO_USE_DAEMON, value: \"1\"}}, "
+      "{{name: KINETO_IPC_SOCKET_DIR, value: {0}}}]",
+      directory);
+}
+
 std::string way_into_a_container(const Ground& ground) {
   const std::string served = shared_directory(ground);
   const std::string directory = served.empty() ? "/run/kineto" : served;
   return fmt::format(
-      "{}docker run -v {}:{} -e KINETO_USE_DAEMON=1 -e KINETO_IPC_SOCKET_DIR={} ... (the same path "
-      "on both sides); or give the job the host's network: docker run --network=host ...",
+      "{}{}; in a pod: {}; the path has to be the same on both sides. Or give the job the host's "
+      "network: docker run --network=host ..., hostNetwork: true",
       served.empty()
           ? fmt::format("start the daemon with --kineto_socket_dir={}, then: ", directory)
           : "",
-      directory, directory, directory);
+      docker_line(directory), pod_lines(directory));
 }
 
 Found other_network(const Subject& subject, const Ground& ground) {

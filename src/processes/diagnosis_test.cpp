@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "processes/torch_version.h"
+#include "testing/source_tree.h"
 
 namespace dynolog {
 namespace {
@@ -527,18 +529,50 @@ TEST(DiagnosisTest, AStoppedProcessIsToldOnceHowItGoesOn) {
   EXPECT_NE(find(verdicts, "state", Level::broken), nullptr);
 }
 
-TEST(DiagnosisTest, AContainerIsToldTheWholeCommandLine) {
+std::string advice_for_another_network(const DiagnosisGround& here) {
   DiagnosisSubject subject = good();
-  DiagnosisGround here = ground();
   subject.signs.network_namespace = "net:[4026532999]";
-  EXPECT_EQ(find(diagnose(subject, here), "network", Level::broken)->fix,
-            "docker run -v /shared:/shared -e KINETO_USE_DAEMON=1 -e KINETO_IPC_SOCKET_DIR=/shared "
-            "... (the same path on both sides); or give the job the host's network: docker run "
-            "--network=host ...");
+  const auto verdicts = diagnose(subject, here);
+  const Verdict* verdict = find(verdicts, "network", Level::broken);
+  return verdict == nullptr ? "nothing" : verdict->fix;
+}
+
+TEST(DiagnosisTest, AContainerIsToldTheWholeCommandLine) {
+  DiagnosisGround here = ground();
+  const std::string advice = advice_for_another_network(here);
+  EXPECT_THAT(advice,
+              StartsWith("docker run -v /shared:/shared "
+                         "-v /etc/libkineto.conf:/etc/libkineto.conf:ro -e KINETO_USE_DAEMON=1 "
+                         "-e KINETO_IPC_SOCKET_DIR=/shared ...; in a pod: "));
+  EXPECT_THAT(advice, HasSubstr("docker run --network=host ..., hostNetwork: true"));
   here.directories.erase("/shared");  // what is left is one user's own
-  EXPECT_THAT(find(diagnose(subject, here), "network", Level::broken)->fix,
+  EXPECT_THAT(advice_for_another_network(here),
               StartsWith("start the daemon with --kineto_socket_dir=/run/kineto, then: docker run "
                          "-v /run/kineto:/run/kineto "));
+}
+
+TEST(DiagnosisTest, APodIsToldItsVolumesAndEnvironment) {
+  EXPECT_THAT(
+      advice_for_another_network(ground()),
+      HasSubstr("; in a pod: volumes: [{name: dynolog, hostPath: {path: /shared, type: Directory}}"
+                ", {name: libkineto, hostPath: {path: /etc/libkineto.conf, type: File}}] "
+                "and in the container volumeMounts: [{name: dynolog, mountPath: /shared}, "
+                "{name: libkineto, mountPath: /etc/libkineto.conf, readOnly: true}] "
+                "env: [{name: KINETO_USE_DAEMON, value: \"1\"}, "
+                "{name: KINETO_IPC_SOCKET_DIR, value: /shared}]; "));
+}
+
+TEST(DiagnosisTest, TheManualSaysTheSameOfContainers) {
+  const auto page = read_file(DYNOLOG_SOURCE_DIR "/docs/install.md", 1U << 20U);
+  ASSERT_TRUE(page);
+  DiagnosisGround here = ground();
+  here.directories = {{"/run/dynolog/kineto", ""}};
+  const std::string advice = advice_for_another_network(here);
+  const std::string between = "; in a pod: ";
+  const auto docker = advice.substr(0, advice.find(between));
+  const auto pod = advice.substr(docker.size() + between.size());
+  EXPECT_THAT(*page, HasSubstr("`" + docker + "`"));
+  EXPECT_THAT(*page, HasSubstr("`" + pod.substr(0, pod.find(';')) + "`"));
 }
 
 TEST(DiagnosisTest, ATraceOfOursIsNotAForeignProfiler) {

@@ -1,6 +1,11 @@
 // Proofs of identity by transport and options.
 #include "rpc/authorise.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <optional>
+
 #include "rpc/protocol/codec.h"
 
 namespace dynolog::rpc {
@@ -42,6 +47,20 @@ Result<PeerProof> peer_proof(const Accepted& connection, const ServerOptions& op
   return fail(ErrorKind::unavailable,
               "callers from other hosts are not known to this daemon (--rpc_auth=none), and this "
               "call acts on a user's behalf: run it on the host itself");
+}
+
+std::optional<Uid> accountable_peer(const Accepted& connection, const ServerOptions& options) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (::getsockopt(connection.socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
+    return std::nullopt;
+  }
+  const Uid uid{credentials.uid};
+  if (uid == kRootUid || uid == Uid{::geteuid()}) return uid;  // these no namespace can pretend
+  const auto peer = unix_peer(connection.socket, pinning(connection, options));
+  if (peer) return accountable_uid(peer->pid, peer->uid);
+  // Without a descriptor to look with, as they say; a flooder must not make others nobody's.
+  return peer.error().kind == ErrorKind::denied ? std::nullopt : std::optional(uid);
 }
 
 void resolve(CallerResolver& resolver, const PeerProof& proof,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <variant>
 
 #include "base/error.h"
@@ -31,6 +32,11 @@ using PeerProof = std::variant<UnixPeer, TcpPeer>;
 // this kind of caller cannot be known here; denied: this caller cannot.
 [[nodiscard]] Result<PeerProof> peer_proof(const Accepted& connection,
                                            const ServerOptions& options);
+
+// Whom limits on unix connections count; nullopt when nobody can say, as of a process that has
+// ended: then its socket is held by others, and its user namespace is not known.
+[[nodiscard]] std::optional<Uid> accountable_peer(const Accepted& connection,
+                                                  const ServerOptions& options);
 
 void resolve(CallerResolver& resolver, const PeerProof& proof,
              std::function<void(Result<Caller>)> done);

@@ -603,11 +603,7 @@ std::optional<Uid> SocketConnection::uid_for_limits() {
   if (uid_for_limits_) return *uid_for_limits_;
   std::optional<Uid> uid;
   if (transport_ == Transport::unix_socket) {
-    ucred credentials{};
-    socklen_t size = sizeof credentials;
-    if (::getsockopt(fd(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
-      uid = accountable_uid(Pid{credentials.pid}, Uid{credentials.uid});
-    }
+    uid = accountable_peer(whole(), context_.options);
   } else if (transport_ == Transport::loopback_tcp) {
     // A socket's uid can be forged in a container: what it says may limit, but never exempt.
     const auto peer = loopback_tcp_peer(fd());

@@ -55,7 +55,8 @@ class Connection {
   virtual void close_with(const ErrorReply& error) = 0;
   // At once and silently; nothing is called back. For the server's end.
   virtual void abandon() = 0;
-  // Whose connection it is, for limits only; nullopt when nobody can say. Looked up once.
+  // Whose connection it is, for limits only; nullopt when nobody can say. Looked up once. Over TCP
+  // it is what the socket says, which somebody with subordinate uids or in a container chooses.
   [[nodiscard]] virtual std::optional<Uid> uid_for_limits() = 0;
 };
 

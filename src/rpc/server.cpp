@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <compare>
 #include <map>
 #include <optional>
 #include <utility>
@@ -34,9 +36,17 @@ struct Acceptor {
 
 enum class Shed : std::uint8_t { one, nobody_waits, impossible };
 
+// Whom a connection counts for. Over TCP that is what the socket says, which root of a container
+// and somebody with subordinate uids choose: it must cost nobody a place on the unix socket.
+struct Owner {
+  bool tcp = false;
+  std::optional<Uid> uid;  // nullopt: nobody can say
+  auto operator<=>(const Owner&) const = default;
+};
+
 struct Entry {
   std::shared_ptr<Connection> connection;
-  std::optional<Uid> uid;
+  Owner owner;
 };
 
 // A socket file as it was bound, so that only our own is removed at the end.
@@ -132,10 +142,13 @@ class ListeningServer final : public Server {
   void reserve_descriptor();
   void admit(UniqueFd socket, Transport transport);
   // Root, and the user whose daemon this is.
-  [[nodiscard]] bool exempt(Uid uid) const { return uid == kRootUid || uid == own_uid_; }
+  [[nodiscard]] bool exempt(const Owner& owner) const {
+    return owner.uid && (*owner.uid == kRootUid || *owner.uid == own_uid_);
+  }
   void count_owners();
   void enforce_limits(std::uint64_t newest);
-  [[nodiscard]] std::uint64_t newest_of_heaviest(std::uint64_t otherwise) const;
+  [[nodiscard]] std::uint64_t who_gives_way(std::uint64_t newest) const;
+  [[nodiscard]] std::optional<std::uint64_t> newest_of_heaviest(bool tcp) const;
   void close_over_limit(std::uint64_t id, const std::string& sentence);
   void say_limit(std::string_view sentence);
   void forget(std::uint64_t id);
@@ -156,8 +169,9 @@ class ListeningServer final : public Server {
   std::map<std::uint64_t, Entry> connections_;
   // Whose connections they are is only looked up once there are enough for a limit to matter.
   std::uint64_t counted_up_to_ = 0;
-  std::map<std::optional<Uid>, std::size_t> owners_;  // nullopt: nobody can say
-  bool limit_reached_ = false;                        // said in the log
+  std::map<Owner, std::size_t> owners_;
+  std::size_t over_tcp_ = 0;    // of connections_
+  bool limit_reached_ = false;  // said in the log
 };
 
 void ListeningServer::add(Listener listener) {
@@ -266,7 +280,9 @@ void ListeningServer::admit(UniqueFd socket, Transport transport) {
   ++counters_.accepted;
   const std::uint64_t id = ++last_id_;
   auto connection = Connection::open(context_, id, std::move(socket), transport);
-  connections_.emplace(id, Entry{.connection = connection, .uid = std::nullopt});
+  const bool tcp = transport != Transport::unix_socket;
+  connections_.emplace(id, Entry{.connection = connection, .owner = {.tcp = tcp, .uid = {}}});
+  over_tcp_ += tcp ? 1 : 0;
   enforce_limits(id);
   if (connections_.contains(id)) connection->start();
 }
@@ -274,8 +290,8 @@ void ListeningServer::admit(UniqueFd socket, Transport transport) {
 void ListeningServer::count_owners() {
   for (auto entry = connections_.upper_bound(counted_up_to_); entry != connections_.end();
        ++entry) {
-    entry->second.uid = entry->second.connection->uid_for_limits();
-    ++owners_[entry->second.uid];
+    entry->second.owner.uid = entry->second.connection->uid_for_limits();
+    ++owners_[entry->second.owner];
     counted_up_to_ = entry->first;
   }
 }
@@ -284,33 +300,43 @@ void ListeningServer::enforce_limits(std::uint64_t newest) {
   const std::size_t least = std::min(options_.max_connections, options_.max_connections_per_uid);
   if (connections_.size() <= least) return;
   count_owners();
-  const auto uid = connections_.at(newest).uid;
-  if (uid && !exempt(*uid) && owners_[uid] > options_.max_connections_per_uid) {
-    return close_over_limit(newest, fmt::format("uid {} holds {} connections, which is the limit",
-                                                uid->value, options_.max_connections_per_uid));
+  const Owner owner = connections_.at(newest).owner;
+  if (owner.uid && !exempt(owner) && owners_[owner] > options_.max_connections_per_uid) {
+    return close_over_limit(
+        newest,
+        fmt::format("uid {} holds {} connections over {}, which is the limit", owner.uid->value,
+                    options_.max_connections_per_uid, owner.tcp ? "TCP" : "the unix socket"));
   }
   if (connections_.size() > options_.max_connections) {
-    close_over_limit(newest_of_heaviest(newest),
+    close_over_limit(who_gives_way(newest),
                      fmt::format("the daemon holds {} connections, which is the limit, and most "
                                  "of them are of this user",
                                  options_.max_connections));
   }
 }
 
-// Who is exempt has to reach the daemon most of all then, and does not count.
-std::uint64_t ListeningServer::newest_of_heaviest(std::uint64_t otherwise) const {
-  std::optional<std::optional<Uid>> heaviest;
+// TCP leaves half of the places to the unix socket, and takes none there by coming last: how many
+// users it seems to have is not to be believed.
+std::uint64_t ListeningServer::who_gives_way(std::uint64_t newest) const {
+  const bool tcp_first =
+      connections_.at(newest).owner.tcp || over_tcp_ > options_.max_connections / 2;
+  std::optional<std::uint64_t> gives_way = newest_of_heaviest(tcp_first);
+  if (!gives_way) gives_way = newest_of_heaviest(!tcp_first);
+  return gives_way.value_or(newest);
+}
+
+// Of all that hold the most where several do. Who is exempt has to reach the daemon most of all
+// then, and does not count.
+std::optional<std::uint64_t> ListeningServer::newest_of_heaviest(bool tcp) const {
   std::size_t most = 0;
-  for (const auto& [uid, count] : owners_) {
-    if ((uid && exempt(*uid)) || count <= most) continue;
-    heaviest = uid;
-    most = count;
+  for (const auto& [owner, count] : owners_) {
+    if (owner.tcp == tcp && !exempt(owner)) most = std::max(most, count);
   }
-  if (!heaviest) return otherwise;
-  for (auto entry = connections_.rbegin(); entry != connections_.rend(); ++entry) {
-    if (entry->second.uid == *heaviest) return entry->first;
+  for (auto entry = connections_.rbegin(); most > 0 && entry != connections_.rend(); ++entry) {
+    const Owner& owner = entry->second.owner;
+    if (owner.tcp == tcp && !exempt(owner) && owners_.at(owner) == most) return entry->first;
   }
-  return otherwise;
+  return std::nullopt;
 }
 
 void ListeningServer::close_over_limit(std::uint64_t id, const std::string& sentence) {
@@ -330,9 +356,10 @@ void ListeningServer::forget(std::uint64_t id) {
   const auto entry = connections_.find(id);
   if (entry == connections_.end()) return;
   if (id <= counted_up_to_) {
-    const auto owner = owners_.find(entry->second.uid);
+    const auto owner = owners_.find(entry->second.owner);
     if (owner != owners_.end() && --owner->second == 0) owners_.erase(owner);
   }
+  over_tcp_ -= entry->second.owner.tcp ? 1 : 0;
   connections_.erase(entry);
   if (connections_.size() < options_.max_connections / 2) limit_reached_ = false;
 }

@@ -1,7 +1,8 @@
 // The RPC's listeners and connections: concurrent, bounded, every request answered.
 //
 // Limits: a request of 1 MiB, 10 s to complete one, `max_connections`, an idle limit, a limit per
-// uid (root and the daemon's own user are exempt). Own methods keep the connection, the five
+// uid over the unix socket and one over TCP (root and the daemon's own user are exempt on the unix
+// socket). Own methods keep the connection, the five
 // existing calls close it after their reply. HTTP gets an HTTP 400 with a sentence.
 #pragma once
 

@@ -26,6 +26,7 @@
 #include "rpc/protocol/codec.h"
 #include "rpc/protocol/metrics_codec.h"
 #include "testing/patience.h"
+#include "testing/user_namespace.h"
 
 namespace dynolog::rpc {
 namespace {
@@ -1092,33 +1093,164 @@ class OtherUser {
   UniqueFd go_;
 };
 
-TEST_F(ServerTest, AUserIsHeldToItsLimitOverBothTransportsAndRootIsNot) {
+// What other users' processes were answered: they cannot tell the test themselves.
+class Replies {
+ public:
+  explicit Replies(const std::string& directory) : directory_(directory + "/replies") {
+    EXPECT_EQ(::mkdir(directory_.c_str(), 0777), 0);
+    ::chmod(directory_.c_str(), 0777);
+  }
+  void put(const std::string& name, const std::string& reply) const {
+    const UniqueFd file(::open((directory_ + "/" + name).c_str(), O_CREAT | O_WRONLY, 0666));
+    static_cast<void>(write_all(file.get(), reply));
+  }
+  [[nodiscard]] std::string get(const std::string& name) const {
+    return read_file(directory_ + "/" + name, 100000).value_or("nothing");
+  }
+
+ private:
+  std::string directory_;
+};
+
+constexpr std::string_view kStatusCall = R"({"fn":"daemonStatus"})";
+
+TEST_F(ServerTest, AUserIsHeldToItsLimitOverEachTransportAndRootIsNot) {
   if (::getuid() != 0) GTEST_SKIP() << "needs root to become another user";
   options_.max_connections_per_uid = 5;
   start();
   std::vector<Client> held;
-  std::vector<std::string> ends(2);
-  const std::string results = directory_ + "/results";
-  ASSERT_EQ(::mkdir(results.c_str(), 0777), 0);
-  ::chmod(results.c_str(), 0777);
+  const Replies replies(directory_);
   OtherUser other(23456, [&] {
-    for (int i = 0; i < 5; ++i) {
-      held.push_back(i % 2 == 0 ? tcp() : local());
-      static_cast<void>(held.back().call(R"({"fn":"daemonStatus"})"));  // it is accepted now
+    for (const bool over_tcp : {true, false}) {
+      for (int i = 0; i < 5; ++i) {
+        held.push_back(over_tcp ? tcp() : local());
+        static_cast<void>(held.back().call(kStatusCall));  // it is accepted now
+      }
+      replies.put(over_tcp ? "tcp" : "unix", (over_tcp ? tcp() : local()).receive());
     }
-    Client last = local();
-    const std::string reply = last.receive();
-    const UniqueFd file(::open((results + "/reply").c_str(), O_CREAT | O_WRONLY, 0666));
-    static_cast<void>(write_all(file.get(), reply));
   });
-  const auto reply = read_file(results + "/reply", 10000);
-  ASSERT_TRUE(reply);
-  EXPECT_EQ(error_code(*reply), "exhausted");
-  EXPECT_EQ(counters().over_limit, 1U);
+  EXPECT_EQ(error_code(replies.get("tcp")), "exhausted");
+  EXPECT_EQ(error_code(replies.get("unix")), "exhausted");
+  EXPECT_EQ(counters().over_limit, 2U);
   for (int i = 0; i < 10; ++i) held.push_back(tcp());  // root
-  wait_for([](const ServerCounters& seen) { return seen.connections == 15; });
+  wait_for([](const ServerCounters& seen) { return seen.connections == 20; });
   other.end();
   wait_for([](const ServerCounters& seen) { return seen.connections == 10; });
+}
+
+// In a container its root gives a socket to any uid; that must cost that user nothing.
+TEST_F(ServerTest, TcpInAnotherUsersNameTakesNoPlacesOnTheUnixSocket) {
+  if (::getuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  options_.max_connections_per_uid = 3;
+  options_.max_connections = 8;
+  start();
+  std::vector<Client> held;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port_));
+  for (int i = 0; i < 8; ++i) {
+    UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::fchown(socket.get(), 23457, 23457), 0);
+    ASSERT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    held.emplace_back(std::move(socket));
+    static_cast<void>(held.back().call(kStatusCall));
+  }
+  EXPECT_EQ(counters().over_limit, 5U) << "the uid was not taken from the socket";
+  const Replies replies(directory_);
+  const OtherUser bob(23457, [&] {
+    for (int i = 0; i < 3; ++i) held.push_back(local());
+    replies.put("bob", held.back().call(kStatusCall));
+  });
+  EXPECT_THAT(replies.get("bob"), HasSubstr("uptime"));
+}
+
+// Each connection from another of its uids, as many as the daemon takes in all.
+TEST_F(ServerTest, SubordinateUidsOverTcpDoNotLockUsersOut) {
+  if (!can_enter_user_namespace()) GTEST_SKIP() << "no user namespaces of other users here";
+  options_.max_connections = 8;
+  options_.max_connections_per_uid = 4;
+  start();
+  std::vector<Client> held;
+  const Replies replies(directory_);
+  const OtherUser mallory(0, [&] {
+    std::string answered;
+    if (!enter_user_namespace(23456, 100000, 20)) ::_exit(102);
+    for (uid_t uid = 1; uid <= 8; ++uid) {
+      if (::seteuid(uid) != 0) ::_exit(103);
+      held.push_back(tcp());
+      answered += held.back().call(kStatusCall).empty() ? "no " : "yes ";
+      if (::seteuid(0) != 0) ::_exit(104);
+    }
+    replies.put("mallory", answered);
+  });
+  EXPECT_EQ(replies.get("mallory"), "yes yes yes yes yes yes yes yes ");
+  // A lower uid than those: whom a tie is decided against must not be who has the lowest.
+  const OtherUser bob(23457, [&] {
+    Client first = local();
+    replies.put("first", first.call(kStatusCall));
+    Client second = local();
+    replies.put("second", second.call(kStatusCall));
+    replies.put("first again", first.call(kStatusCall));
+    held.push_back(std::move(first));
+  });
+  EXPECT_THAT(replies.get("first"), HasSubstr("uptime"));
+  EXPECT_THAT(replies.get("second"), HasSubstr("uptime"));
+  EXPECT_THAT(replies.get("first again"), HasSubstr("uptime"));
+  Client late = tcp();
+  static_cast<void>(late.call(kStatusCall));
+  EXPECT_THAT(local().call(kStatusCall), HasSubstr("uptime"));
+}
+
+TEST_F(ServerTest, SubordinateUidsAreOneUserOnTheUnixSocket) {
+  if (!can_enter_user_namespace()) GTEST_SKIP() << "no user namespaces of other users here";
+  options_.max_connections_per_uid = 3;
+  start();
+  std::vector<Client> held;
+  const Replies replies(directory_);
+  const OtherUser mallory(0, [&] {
+    if (!enter_user_namespace(23456, 100000, 20)) ::_exit(102);
+    for (uid_t uid = 1; uid <= 4; ++uid) {
+      if (::seteuid(uid) != 0) ::_exit(103);
+      held.push_back(local());
+      replies.put(std::to_string(uid), held.back().call(kStatusCall));
+      if (::seteuid(0) != 0) ::_exit(104);
+    }
+  });
+  EXPECT_THAT(replies.get("3"), HasSubstr("uptime"));
+  EXPECT_EQ(error_code(replies.get("4")), "exhausted");
+}
+
+// Whoever connected has ended and left its socket to another: its user namespace is not known.
+TEST_F(ServerTest, ConnectionsWhoseMakerHasEndedAreOneUsers) {
+  if (::getuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  options_.max_connections = 4;
+  start();
+  std::vector<UniqueFd> held;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, options_.unix_path.data(), options_.unix_path.size());
+  for (uid_t uid = 100001; uid <= 100004; ++uid) {
+    held.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    OtherUser maker(uid, [&] {
+      if (::connect(held.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof address) !=
+          0) {
+        ::_exit(102);
+      }
+    });
+    maker.end();
+  }
+  const Replies replies(directory_);
+  const OtherUser bob(23457, [&] {
+    Client first = local();
+    replies.put("first", first.call(kStatusCall));
+    Client second = local();
+    replies.put("second", second.call(kStatusCall));
+    replies.put("first again", first.call(kStatusCall));
+  });
+  EXPECT_THAT(replies.get("first"), HasSubstr("uptime"));
+  EXPECT_THAT(replies.get("second"), HasSubstr("uptime"));
+  EXPECT_THAT(replies.get("first again"), HasSubstr("uptime"));
 }
 
 TEST_F(ServerTest, AtTheLimitTheHeaviestUserGivesWay) {

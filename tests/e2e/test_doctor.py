@@ -109,8 +109,11 @@ def test_a_registered_process_is_well(ward):
     ("not_writable", "socket_dir", "not writable"),
     ("mounted_elsewhere", "socket_dir", "under another path"),
     ("another_directory", "socket_dir", "not the directory of the host"),
-    ("other_network", "network", "docker run -v {served}:{served} -e KINETO_USE_DAEMON=1 "
+    ("other_network", "network", "docker run -v {served}:{served} "
+     "-v /etc/libkineto.conf:/etc/libkineto.conf:ro -e KINETO_USE_DAEMON=1 "
      "-e KINETO_IPC_SOCKET_DIR={served} ..."),
+    ("other_network", "network", "in a pod: volumes: [{{name: dynolog, hostPath: {{path: {served}, "
+     "type: Directory}}}}, "),
 ])
 def test_why_a_process_has_not_called(ward, name, check, said):
     job = getattr(ward, name)

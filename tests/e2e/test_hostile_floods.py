@@ -53,6 +53,31 @@ def test_connections_of_one_user_are_limited(site, script, over):
     assert answer.code == 0, answer
 
 
+def test_connections_of_subordinate_uids_are_one_users(daemon, script):
+    own = daemon("--noenable_ipc_monitor", "--no_tcp", "--rpc_max_connections=100",
+                 "--rpc_max_connections_per_uid=40")
+    flood = script("flood.py", "connections", "unix", os.path.join(own.run_dir, "dynolog.sock"),
+                   "--user-namespace", ALICE)
+    assert flood.hear()["held"] == 400
+    everybody_else_is_served(own)
+    assert flood.tell("count")["open"] == 40
+    assert own.counter("rpc_over_limit") == 360
+
+
+def test_subordinate_uids_over_tcp_lock_nobody_out_of_the_unix_socket(daemon, script):
+    """Whose they are is not looked for over TCP: they can fill TCP, and no more than that."""
+    own = daemon("--noenable_ipc_monitor", "--port=0", "--rpc_max_connections=100")
+    bob = script("flood.py", "connections", "unix", os.path.join(own.run_dir, "dynolog.sock"), 40,
+                 uid=BOB)
+    assert bob.hear()["held"] == 40
+    flood = script("flood.py", "connections", "tcp", tcp_port(own), "--user-namespace", ALICE)
+    assert flood.hear()["held"] == 400
+    everybody_else_is_served(own)
+    assert bob.tell("count")["open"] == 40, "held before, and none of them gave way"
+    assert flood.tell("count")["open"] <= 60
+    everybody_else_is_served(own)
+
+
 @pytest.mark.parametrize("over", ["unix", "tcp"])
 def test_connections_that_come_and_go_delay_nobody(site, script, over):
     where = os.path.join(site.daemon.run_dir, "dynolog.sock") if over == "unix" else site.port

@@ -11,6 +11,7 @@ import pytest
 from harness import places
 from harness.daemon import Daemon
 from harness.kineto_job import KinetoJob
+from harness.page import page_url
 from harness.waiting import until
 
 ALICE = 20001
@@ -47,11 +48,12 @@ class UnitDaemon(Daemon):
 class UnprivilegedDaemon(Daemon):
     """As the drop-in starts it: the user's id, no capability, its own flags."""
 
-    def __init__(self, network, *flags):
+    def __init__(self, network, *flags, run_dir=None):
         self.network = network
         directory = places.short_directory(0o755)
         # As tmpfiles.d does for that user.
-        for name, mode in (("r", 0o755), ("r/kineto", 0o1777), ("r/u", 0o711), ("s", 0o755)):
+        made = () if run_dir else (("r", 0o755), ("r/kineto", 0o1777), ("r/u", 0o711))
+        for name, mode in (*made, ("s", 0o755)):
             os.mkdir(os.path.join(directory, name))
             os.chown(os.path.join(directory, name), DAEMON_USER, DAEMON_USER)
             os.chmod(os.path.join(directory, name), mode)
@@ -59,14 +61,17 @@ class UnprivilegedDaemon(Daemon):
         (line,) = [value for value in setting("ExecStart", DROP_IN) if value]
         own = [flag for flag in line.split()[1:]
                if not flag.startswith(("--run_dir", "--state_dir", "--config"))]
-        super().__init__(*own, *flags, directory=directory)
+        super().__init__(*own, *flags, directory=directory, run_dir=run_dir)
         self.owns_directory = True
         self.flags.append(f"--kineto_socket_dir={self.shared}")
 
     def command(self):
+        # The unit's limit: without root it takes no more for real-time answers.
+        priority = f"--rtprio={setting('LimitRTPRIO')[0]}"
+        limited = ["prlimit", priority] if may(priority) else []
         return self.network.inside(
-            ["setpriv", f"--reuid={DAEMON_USER}", f"--regid={DAEMON_USER}", "--clear-groups",
-             "--bounding-set=-all", "--no-new-privs", *super().command()])
+            [*limited, "setpriv", f"--reuid={DAEMON_USER}", f"--regid={DAEMON_USER}",
+             "--clear-groups", "--bounding-set=-all", "--no-new-privs", *super().command()])
 
     @property
     def shared(self):
@@ -143,6 +148,49 @@ def test_root_brings_a_users_trace(unit_daemon, started, scratch):
     assert os.path.dirname(update["file"]) == scratch and os.stat(update["file"]).st_uid == 0
 
 
+# --- what gives jobs their variables, with the real programs ---
+
+EVERYBODYS_PLACE = """
+mount --make-rprivate / && mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/dynolog &&
+mount --bind "$0" /run/dynolog && exec "$@"
+"""
+
+
+def as_alice_on_the_host(daemon, command, env=()):
+    """Her process, which sees this daemon in the system's place."""
+    path = f"{os.path.dirname(places.program('dyno'))}:/usr/bin:/bin"
+    return subprocess.run(
+        ["unshare", "--mount", "sh", "-c", EVERYBODYS_PLACE, daemon.run_dir,
+         "setpriv", f"--reuid={ALICE}", f"--regid={ALICE}", "--clear-groups", "--",
+         "env", "-i", f"PATH={path}", *env, *command],
+        capture_output=True, text=True, timeout=60, cwd="/")
+
+
+def test_task_prolog_gives_the_users_directory(unit_daemon):
+    answer = as_alice_on_the_host(
+        unit_daemon, [places.published(PACKAGING / "containers/slurm/task-prolog")])
+    assert (answer.returncode, answer.stderr) == (0, ""), answer
+    own = f"{unit_daemon.run_dir}/u/{ALICE}"
+    assert answer.stdout == f"export KINETO_USE_DAEMON=1\nexport KINETO_IPC_SOCKET_DIR={own}\n"
+
+
+def test_enroot_hook_gives_the_users_directory_from_a_user_namespace(unit_daemon, scratch):
+    """enroot runs its hooks in a user namespace of the user's own, where that user is root."""
+    environ = os.path.join(scratch, "environ")
+    pathlib.Path(environ).write_text("A=1\n")
+    os.chown(environ, ALICE, ALICE)
+    hook = places.published(PACKAGING / "containers/enroot/50-dynolog.sh")
+    answer = as_alice_on_the_host(
+        unit_daemon, ["unshare", "--user", "--mount", "--map-root-user", hook],
+        env=[f"ENROOT_ENVIRON={environ}"])
+    if "Operation not permitted" in answer.stderr:
+        pytest.skip(f"users may not make user namespaces here: {answer.stderr}")
+    assert (answer.returncode, answer.stderr) == (0, ""), answer
+    assert pathlib.Path(environ).read_text() == (
+        "A=1\nKINETO_USE_DAEMON=1\n"
+        f"KINETO_IPC_SOCKET_DIR={unit_daemon.run_dir}/u/{ALICE}\n")
+
+
 # --- without any: each row of the table in docs/install.md ---
 
 def row_of(daemon, pid, uid):
@@ -165,6 +213,81 @@ def test_without_rights_metrics_and_both_endpoints(unprivileged):
     assert refused <= {"mountstats", "rapl"}
     for name in ("cpu", "diskstats", "load", "meminfo", "netdev", "self", "vmstat"):
         assert collectors[name]["successes"] > 0 and not collectors[name]["failures"], name
+
+
+def test_without_rights_answers_are_real_time(unprivileged):
+    if not may(f"--rtprio={setting('LimitRTPRIO')[0]}"):
+        pytest.skip("limits cannot be raised here")
+    (realtime,) = unprivileged.feature("kineto:realtime")
+    assert realtime["state"] == "ok", realtime
+
+
+def test_without_rights_sinks_and_history(network):
+    daemon = UnprivilegedDaemon(network, "--no_tcp", "--use_history", "--prometheus_port=0")
+    lines = os.path.join(daemon.directory, "lines")
+    daemon.flags += ["--use_JSON", f"--json_file={lines}", "--json_interval_s=1"]
+    try:
+        daemon.start()
+        def scraped():
+            page = network.run("curl", "--silent", page_url(daemon), capture_output=True, text=True)
+            return "node_memory_MemTotal_bytes" in page.stdout
+        until("the page", scraped)
+        until("a line", lambda: os.path.exists(lines) and os.path.getsize(lines) > 0)
+        assert os.stat(lines).st_uid == DAEMON_USER
+        def kept():
+            answer = daemon.dyno("metrics", "query", "memory.limit", "--newest", "--json")
+            return answer.code == 0 and answer.json["results"][0]["series"]
+        until("the history", kept)
+        (feature,) = daemon.feature("history")
+        assert feature["state"] == "ok", feature
+        assert os.stat(os.path.join(daemon.state_dir, "history/history.db")).st_uid == DAEMON_USER
+    finally:
+        daemon.close()
+
+
+@pytest.mark.skipif(not shutil.which("systemd-tmpfiles"), reason="needs systemd-tmpfiles")
+def test_from_a_daemon_of_root_to_one_without_rights_and_back(unstarted_daemon, network, started,
+                                                              scratch):
+    """What the drop-in's first lines have one do, with the daemons' directories in `scratch`."""
+    run_dir, state_dir = (os.path.join(scratch, name) for name in ("d", "s"))
+    shared = os.path.join(run_dir, "kineto")
+    os.mkdir(state_dir)
+
+    def take_over(rules, uid):
+        text = (PACKAGING / "systemd" / rules).read_text().replace("/run/dynolog", run_dir)
+        path = os.path.join(scratch, "dynolog.conf")
+        pathlib.Path(path).write_text(re.sub(r"\bdynolog +dynolog\b", f"{uid} {uid}", text))
+        done = subprocess.run(["systemd-tmpfiles", "--create", path], capture_output=True,
+                              text=True)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        # As systemd does with StateDirectory= when User= is another.
+        subprocess.run(["chown", "-R", f"{uid}:{uid}", state_dir], check=True)
+
+    def serves(daemon):
+        daemon.state_dir = state_dir
+        daemon.start()
+        try:
+            row_of(daemon, job.pid, ALICE)
+            answer = trace(daemon, job, job.file("t.json"), uid=ALICE)
+            assert answer.code == 0, answer
+        finally:
+            daemon.stop()
+
+    def of_root():
+        return unstarted_daemon("--noenable_ipc_monitor", "--no_tcp",
+                                f"--kineto_socket_dir={shared}", run_dir=run_dir)
+
+    take_over("tmpfiles.conf", 0)
+    job = started(shared, uid=ALICE)
+    serves(of_root())
+    take_over("unprivileged-tmpfiles.conf", DAEMON_USER)
+    without = UnprivilegedDaemon(network, "--no_tcp", run_dir=run_dir)
+    try:
+        serves(without)
+    finally:
+        without.close()
+    take_over("tmpfiles.conf", 0)
+    serves(of_root())
 
 
 def test_without_rights_users_see_own_processes_without_rank(unprivileged, started):

@@ -210,12 +210,23 @@ class Unit(Installed):
                           (SOURCE / "src/ipc/kineto_server.cpp").read_text())
         self.assertEqual(value["FileDescriptorStoreMax"], limit[1])
         self.assertGreaterEqual(int(value["LimitNOFILE"]), 16384)
-        for name in ("MemoryHigh", "MemoryMax", "CPUWeight", "Delegate"):
+        for name in ("CPUWeight", "Delegate"):
             self.assertIn(name, value)
         self.assertEqual(value["OOMPolicy"], "continue")
         self.assertEqual(value["LimitRTPRIO"], "1")
         self.assertEqual(value["ExecReload"], "/bin/kill -HUP $MAINPID")
         self.assertEqual(value["ExecStart"], "/usr/bin/dynolog")
+
+    def test_workers_meet_their_own_limit_before_the_service_meets_one(self):
+        """Above MemoryHigh the kernel slows down the daemon as well."""
+        def mebibytes(name):
+            number, unit = re.fullmatch(r"(\d+)([MG])", *with_name(self.unit, name)).groups()
+            return int(number) * {"M": 1, "G": 1024}[unit]
+        printed = self.dynolog("--config=", "--flagfile=", "--print_config").stdout
+        workers = int(re.search(r"(?m)^worker_memory_mb = (\d+)$", printed)[1])
+        daemon = 64
+        self.assertLess(workers + daemon, mebibytes("MemoryHigh"))
+        self.assertLess(mebibytes("MemoryHigh"), mebibytes("MemoryMax"))
 
     def test_drop_in_has_good_options_and_no_capability(self):
         start = with_name(self.drop_in, "ExecStart")
@@ -225,6 +236,9 @@ class Unit(Installed):
         answer = self.dynolog(*arguments, f"--config={SOURCE}/packaging/dynolog.toml",
                               "--check_config")
         self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        # What root's daemon finds by itself.
+        self.assertIn("--config=/etc/dynolog/dynolog.toml", start[1].split())
+        self.assertIn("--flagfile=-/etc/dynolog.gflags", start[1].split())
         self.assertEqual(with_name(self.drop_in, "CapabilityBoundingSet"), [""])
         self.assertEqual(with_name(self.drop_in, "User"), ["dynolog"])
 
@@ -327,10 +341,12 @@ class Jobs(Installed):
         self.assertEqual(environ.read_text(), "A=1\nKINETO_USE_DAEMON=1\n"
                                               "KINETO_IPC_SOCKET_DIR=/run/dynolog/u/1 0\n")
 
-    def test_enroot_mounts_have_one_path_on_both_sides(self):
+    def test_mounts_of_containers_have_one_path_on_both_sides(self):
         text = (self.root / "usr/share/dynolog/enroot/50-dynolog.fstab").read_text()
         mounts = [line.split() for line in text.splitlines() if not line.startswith("#")]
         self.assertEqual([mount[0] for mount in mounts], ["/run/dynolog", "/etc/libkineto.conf"])
+        binds = with_name(self.root / "usr/share/dynolog/apptainer/dynolog.conf", "bind path ")
+        self.assertEqual([bind.strip() for bind in binds], [mount[0] for mount in mounts])
         for source, target, kind, options in mounts:
             self.assertEqual((source, kind), (target, "none"))
             self.assertLessEqual({"bind", "nofail", "nosuid"}, set(options.split(",")))
@@ -375,13 +391,30 @@ class Tarball(unittest.TestCase):
             if path.is_file() and path.parent.name != "bin":
                 self.assertNotIn(str(self.base).encode(), path.read_bytes(), path)
         self.assertEqual([path for path in host.rglob("*.new")], [])
+        links = {f"/etc/{path.relative_to(host / 'etc')}": os.readlink(path)
+                 for path in (host / "etc").rglob("*") if path.is_symlink()}
+        self.assertEqual(links, {f"/etc/{name}": f"/opt/dynolog/lib/{name}" for name in (
+            "systemd/system/dynolog.service", "tmpfiles.d/dynolog.conf",
+            "sysusers.d/dynolog.conf")})
         version = subprocess.run([host / "opt/dynolog/bin/dyno", "--version"], check=True)
         self.assertEqual(version.returncode, 0)
 
         answer = self.run_script("--remove", "--prefix", "/opt/dynolog", env={"DESTDIR": str(host)})
         self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertEqual([path for path in (host / "opt").rglob("*") if path.is_file()], [])
+        self.assertEqual([path for path in (host / "etc").rglob("*") if path.is_symlink()], [])
         self.assertTrue((host / "etc/dynolog/dynolog.toml").exists())
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("systemd-tmpfiles") and
+                         shutil.which("systemd-sysusers") and shutil.which("systemctl"),
+                         "needs root, and systemd's programs")
+    def test_onto_a_host_with_systemd(self):
+        for prefix in ("/usr/local", "/opt/dynolog", "/opt/dynolog/"):
+            answer = subprocess.run(
+                ["unshare", "--mount", SOURCE / "tests/packaging/host_with_systemd.sh",
+                 self.base / "unpacked", prefix], capture_output=True, text=True)
+            self.assertEqual((answer.returncode, answer.stdout.splitlines()[-1:]),
+                             (0, ["all passed"]), answer.stdout + answer.stderr)
 
     def test_into_a_home(self):
         home = self.base / "home"

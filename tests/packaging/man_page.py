@@ -46,7 +46,10 @@ Flags, one a line; they win over the TOML file.
 The socket of requests, the journal of sessions, and the directories with the jobs' sockets.
 .TP
 /var/lib/dynolog
-Traces that nobody fetched.
+Traces that nobody fetched, and in history/ the last hours of the metrics.
+.TP
+/var/log/dynolog
+For \-\-log_file and \-\-json_file, which are off; made by the service.
 .TP
 /etc/libkineto.conf
 Read by PyTorch, not by dynolog: how often a job calls.
