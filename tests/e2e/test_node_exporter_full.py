@@ -159,12 +159,14 @@ def families(tmp_path_factory):
     texts.chmod(0o755)
     daemon = Daemon("--noenable_ipc_monitor", "--no_tcp", "--prometheus_port=0",
                     f"--textfile_directory={texts}").start()
-    url = page.page_url(daemon)
-    # These come from a worker, and so later than the others.
-    late = {"node_filesystem_size_bytes", "node_textfile_scrape_error"}
-    yield until("the readings of workers", lambda: (
-        (found := page.page_of(url)) and late <= found.keys() and found), pause=0.5)
-    daemon.close()
+    try:
+        url = page.page_url(daemon)
+        # These come from a worker, and so later than the others.
+        late = {"node_filesystem_size_bytes", "node_textfile_scrape_error"}
+        yield until("the readings of workers", lambda: (
+            (found := page.page_of(url)) and late <= found.keys() and found), pause=0.5)
+    finally:
+        daemon.close()
 
 
 def test_the_table_is_about_families_that_hosts_have():
