@@ -186,12 +186,14 @@ bool ProcessTrace::on_poll(MonotonicTime now, bool idle) {
     const bool before_this = heard_unbegun();
     ++idle_polls_;
     last_idle_poll_ = now;
-    if (!before_this && heard_unbegun() && !files_unknown_) news_until_ = now + kNews;
+    if (!before_this && heard_unbegun()) news_until_ = now + news_wait();
   } else if (!idle_since_ && now >= *evidence_at_ + kCrossing) {
     idle_since_ = now;
   }
   return settle(now, before);
 }
+
+Nanoseconds ProcessTrace::news_wait() const { return files_unknown_ ? Nanoseconds{} : kNews; }
 
 bool ProcessTrace::busy_is_ours(MonotonicTime now) const {
   // Busy long before our warm-up is due: that is somebody else's trace.
@@ -293,7 +295,7 @@ bool ProcessTrace::on_process_end(MonotonicTime now) {
   }
   const TraceState before = state_;
   process_ended_at_ = now;
-  if (!evidence_at_ && !files_unknown_) news_until_ = now + kNews;
+  if (!evidence_at_) news_until_ = now + news_wait();
   return settle(now, before);
 }
 

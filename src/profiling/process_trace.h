@@ -192,6 +192,7 @@ class ProcessTrace {
   void add_dues_after_evidence(std::vector<Due>& dues) const;
   [[nodiscard]] std::optional<Due> first_due() const;
   [[nodiscard]] bool heard_unbegun() const;
+  [[nodiscard]] Nanoseconds news_wait() const;
   void apply(const Due& due);
   [[nodiscard]] std::string verdict_sentence(const Due& due) const;
   [[nodiscard]] std::string not_accepted_sentence(MonotonicTime at) const;

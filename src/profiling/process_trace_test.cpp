@@ -493,7 +493,7 @@ TEST_F(TraceTest, BusyWithoutAFile) {
   EXPECT_TRUE(trace_.on_poll(at(11), false));
   EXPECT_TRUE(trace_.on_poll(at(13), true));
   EXPECT_EQ(trace_.state(), TraceState::writing);
-  EXPECT_TRUE(trace_.on_time(at(43)));
+  EXPECT_TRUE(trace_.on_time(at(16)));
   expect_end(TraceState::busy, "could not open the file");
   EXPECT_THAT(trace_.sentence(),
               HasSubstr("at /tmp/t_42.json, nor at /tmp/libkineto_activities_42.json"));
