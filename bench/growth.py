@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Does the daemon grow? It runs under valgrind's massif while a million Kineto polls and a hundred
-thousand calls go through it; its heap, its threads and its descriptors must be at the end what they
-were after the first tenth.
+"""Does the daemon grow? It runs under valgrind's massif while a million Kineto polls, a hundred
+thousand calls and a hundred reloads of its collectors and sinks go through it; its heap, its threads
+and its descriptors must be at the end what they were after the first tenth.
 
 Usage: growth.py [POLLS, default 1000000] [CALLS, default 100000]
 Needs root, valgrind and a release build (build/release).
@@ -10,6 +10,7 @@ Needs root, valgrind and a release build (build/release).
 import json
 import os
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -20,9 +21,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tests", "e2e")
 
 from harness import datagrams, places  # noqa: E402
 from harness.daemon import Daemon  # noqa: E402
+from harness.waiting import until  # noqa: E402
 
 CLIENTS = 40  # processes that poll at once
 STEPS = 10
+RELOADS = 10  # in each step
 ALLOWED_GROWTH = 0.05  # of the heap, between the first step and the last
 
 
@@ -73,6 +76,16 @@ def calls(path, count):
                 assert len(connection.recv(left, socket.MSG_WAITALL)) == left
 
 
+def reload(daemon, config):
+    """With other collectors each time, so that all of them and the sinks are made anew."""
+    for disabled in ("load", "entropy") * (RELOADS // 2):
+        with open(config, "w") as file:
+            file.write(f'disabled_collectors = ["{disabled}"]\n')
+        before = daemon.log().count("SIGHUP: configuration read anew")
+        daemon.process.send_signal(signal.SIGHUP)
+        until("the reload", lambda: daemon.log().count("SIGHUP: configuration read anew") > before)
+
+
 def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
@@ -93,15 +106,20 @@ def main():
     total_polls = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     total_calls = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
     sockets = places.short_directory()
-    daemon = MassifDaemon(f"--ipc_socket_dirs={sockets}", "--port=-1", "--nouse_history")
+    config = os.path.join(sockets, "dynolog.toml")
+    with open(config, "w"):
+        pass
+    daemon = MassifDaemon(f"--kineto_socket_dir={sockets}", "--port=-1", "--prometheus_port=0",
+                          f"--config={config}")
     started = time.monotonic()
-    daemon.start(60)
+    daemon.start()
     marks = []
     try:
         before = daemon.status()["counters"]
         for step in range(STEPS):
             polls(sockets, total_polls // STEPS)
             calls(os.path.join(daemon.run_dir, "dynolog.sock"), total_calls // STEPS)
+            reload(daemon, config)
             marks.append(((time.monotonic() - started) * 1e3, descriptors(daemon.pid)))
             print(f"{step + 1} of {STEPS}: {marks[-1][1]} descriptors", flush=True)
         after = daemon.status()["counters"]
