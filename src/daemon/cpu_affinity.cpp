@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/cpu_set.h"
 
@@ -17,18 +20,31 @@ struct SetFree {
   void operator()(cpu_set_t* set) const { CPU_FREE(set); }
 };
 
-}  // namespace
-
-Status keep_to_cpus(std::string_view list) {
-  if (list.empty()) return {};
-  const auto cpus = parse_cpu_set(list);
-  if (!cpus) return with_context(cpus.error(), "--cpu_list");
+Result<std::vector<std::uint32_t>> cpus_of(std::string_view list) {
+  auto cpus = parse_cpu_set(list);
+  if (!cpus) return with_context(std::move(cpus.error()), "--cpu_list");
   const long there = ::sysconf(_SC_NPROCESSORS_CONF);
   if (there > 0 && cpus->back() >= static_cast<unsigned long>(there)) {
     return fail(ErrorKind::invalid, fmt::format("--cpu_list={}: there is no CPU {}; this host has "
                                                 "0-{}",
                                                 list, cpus->back(), there - 1));
   }
+  return cpus;
+}
+
+}  // namespace
+
+Status check_cpus(std::string_view list) {
+  if (list.empty()) return {};
+  const auto cpus = cpus_of(list);
+  if (!cpus) return std::unexpected(cpus.error());
+  return {};
+}
+
+Status keep_to_cpus(std::string_view list) {
+  if (list.empty()) return {};
+  const auto cpus = cpus_of(list);
+  if (!cpus) return std::unexpected(cpus.error());
   const std::unique_ptr<cpu_set_t, SetFree> set(CPU_ALLOC(kMaxCpus));
   if (!set) return fail_errno(ENOMEM, "--cpu_list");
   const std::size_t size = CPU_ALLOC_SIZE(kMaxCpus);

@@ -7,8 +7,11 @@
 
 namespace dynolog {
 
+// Whether this host has these CPUs; an error says which it has. "" is good.
+[[nodiscard]] Status check_cpus(std::string_view list);
+
 // The calling thread, and every thread and child process that begins afterwards, run on these CPUs
-// only. An error says which CPUs the host has; "" changes nothing.
+// only. "" changes nothing.
 [[nodiscard]] Status keep_to_cpus(std::string_view list);
 
 }  // namespace dynolog

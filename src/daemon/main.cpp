@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/number.h"
@@ -121,6 +122,16 @@ Status take_host_options(const Options& options) {
   return keep_to_cpus(options.cpu_list);
 }
 
+// At SIGHUP: what the next start would end with is refused while the present daemon runs.
+Result<CommandLine> read_anew(const std::vector<std::string>& arguments) {
+  auto command = parse_command_line(arguments);
+  if (!command) return command;
+  if (auto good = check_cpus(command->options.cpu_list); !good) {
+    return std::unexpected(std::move(good.error()));
+  }
+  return command;
+}
+
 int check_config(const CommandLine& command) {
   for (const std::string& warning : command.warnings) fmt::print(stderr, "{}\n", warning);
   if (const auto good = take_host_options(command.options); !good) {
@@ -171,7 +182,7 @@ int run_daemon(const CommandLine& command, const std::vector<std::string>& argum
                     .version = kVersion,
                     .host = host_name(),
                     .executable = "/proc/self/exe",
-                    .reload = [arguments] { return parse_command_line(arguments); }};
+                    .reload = [arguments] { return read_anew(arguments); }};
   auto daemon = Daemon::start(std::move(world), command.options);
   if (!daemon) {
     log->error("cannot start: {}", daemon.error().message);

@@ -33,6 +33,9 @@ TEST(OptionCheck, CpusThatThereAreNotAreWrongOptions) {
   const auto kept = keep_to_cpus("1023");
   ASSERT_FALSE(kept);
   EXPECT_EQ(kept.error().kind, ErrorKind::invalid);
+  EXPECT_EQ(check_cpus("1023").error().message, kept.error().message);
+  EXPECT_TRUE(check_cpus(""));
+  EXPECT_TRUE(check_cpus("0"));
 }
 
 TEST(OptionCheck, AFileThatCannotBeOpenedIsMissing) {

@@ -308,7 +308,9 @@ def test_a_bad_file_changes_nothing_and_says_why(manager, managed, scratch, shar
     # Good as a file, and no such collector: found before anything was touched.
     for text, says in (("nonsense = [\n", config),
                        (f'disabled_collectors = ["nope"]\nlog_level = "debug"\n'
-                        f'kineto_socket_dir = ["{shared_directory}"]\n', "nope")):
+                        f'kineto_socket_dir = ["{shared_directory}"]\n', "nope"),
+                       # It would count from the next start, which it would keep from coming up.
+                       ('cpu_list = "1023"\n', "there is no CPU 1023")):
         config_of(scratch, text)
         state, sentence = reload(daemon)
         assert state == "degraded" and says in sentence, sentence
