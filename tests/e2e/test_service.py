@@ -374,6 +374,29 @@ def test_history_and_otlp_go_on_across_a_reload_of_collectors(managed, scratch):
     receiver.close()
 
 
+def test_a_trace_under_way_goes_on_over_reloads(daemon, kineto_job_here, scratch, shared_directory):
+    """Also over one that is refused, and over many at once."""
+    config = config_of(scratch, "")
+    started = daemon(*QUIET, f"--kineto_socket_dir={shared_directory}", f"--config={config}")
+    traced = kineto_job_here("slow")
+    started.wait_for(traced.pid, state="idle")
+    running = started.dyno_started("gputrace", "--pids", traced.pid, "--duration-ms", 100,
+                                   "--log-file", traced.file("t.json"), "--json")
+    running.wait_until_said(": fetched")
+    config_of(scratch, 'disabled_collectors = ["load"]\ntrace_staged_timeout_s = 5\n')
+    assert reload(started) == ("ok", "changed at once: trace_staged_timeout_s, disabled_collectors")
+    config_of(scratch, "nonsense = [\n")
+    assert reload(started)[0] == "degraded"
+    config_of(scratch, "")
+    for _ in range(50):
+        started.process.send_signal(signal.SIGHUP)
+    until("the last of them to be taken",
+          lambda: [f["state"] for f in started.feature("configuration")] == ["ok"])
+    answer = running.finish()
+    assert answer.code == 0, answer
+    started.stop(expect_clean=False)
+
+
 def test_reload_takes_up_the_limits_of_the_rpc(daemon, scratch):
     config = config_of(scratch, "")
     started = daemon("--noenable_ipc_monitor", "--port=0", f"--config={config}")
