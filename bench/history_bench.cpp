@@ -137,10 +137,12 @@ void store(Keeper& keeper, const std::vector<std::unique_ptr<Row>>& rows, Cost& 
 
 void ask(Keeper& keeper, const char* what, const Question& question, std::int64_t now_ms) {
   std::vector<double> times;
+  std::vector<double> cpu;  // the same on a machine that is busy
   std::size_t series = 0;
   std::string problem;
   for (int i = 0; i < 11; ++i) {
     const double begin = wall_seconds();
+    const double cpu_begin = cpu_seconds();
     keeper.begin_question({});
     const auto result = answer(question, {.catalogue = metric_catalogue(),
                                           .index = keeper.index(),
@@ -149,6 +151,7 @@ void ask(Keeper& keeper, const char* what, const Question& question, std::int64_
                                           .interval_ms = 1000});
     keeper.end_question();
     times.push_back((wall_seconds() - begin) * 1000);
+    cpu.push_back((cpu_seconds() - cpu_begin) * 1000);
     if (!result) problem = result.error().message;
     series = 0;
     for (const auto& each : result ? result->results : std::vector<Outcome>{}) {
@@ -156,8 +159,10 @@ void ask(Keeper& keeper, const char* what, const Question& question, std::int64_
     }
   }
   std::ranges::sort(times);
-  fmt::print("query {:<40} {:4} series: median {:.1f} ms, worst of 11 {:.1f} ms {}\n", what, series,
-             times[5], times[10], problem);
+  std::ranges::sort(cpu);
+  fmt::print(
+      "query {:<40} {:4} series: median {:.1f} ms, worst of 11 {:.1f} ms; CPU {:.1f} ms {}\n", what,
+      series, times[5], times[10], cpu[5], problem);
 }
 
 Expression of(const char* selector) { return {.selector = selector}; }

@@ -93,6 +93,7 @@ def test_a_damaged_file_is_set_aside(daemon, kept, damage):
     daemon.start()
     wait_for_values(daemon, 5)
     assert daemon.log().count(ANEW) == 1, "the new one is whole"
+    daemon.stop(expect_clean=False)
 
 
 def test_an_empty_file_is_a_new_one(daemon, kept):
