@@ -197,6 +197,25 @@ TEST(Block, JoinsBlocksThatFollowEachOther) {
   EXPECT_EQ(bits(values), bits({2100, 2101, kAbsent, kAbsent, kAbsent, kAbsent}));
 }
 
+// As where processes come and go, and are read every 10 s.
+TEST(Block, TakesAPatternOfItsOwnForEachSeriesOfAPart) {
+  const auto ticks = ticks_from(0, 1100);
+  BlockWriter writer(7, ticks);
+  for (SeriesNumber number = 0; number < kSeriesPerPart; ++number) {
+    TickMask mask(ticks.size(), 0);
+    mask[number] = mask[number + 10] = 1;
+    ASSERT_TRUE(writer.add({number, Field::last}, mask, std::vector<double>{1.0 * number, 7}));
+  }
+  const std::string plain = std::move(writer).finish();
+  const auto block = BlockReader::open(plain);
+  ASSERT_TRUE(block) << block.error().message;
+  std::vector<double> values;
+  const auto* last = block->find({kSeriesPerPart - 1, Field::last});
+  EXPECT_THAT(block->ticks_of(*last), ElementsAre(1023, 1033));
+  ASSERT_TRUE(block->read(*last, values));
+  EXPECT_THAT(values, ElementsAre(1023, 7));
+}
+
 TEST(Block, RefusesWhatIsCutOrChanged) {
   const std::string plain = block_from(100, {1, 2, 3});
   for (std::size_t size = 0; size < plain.size(); ++size) {

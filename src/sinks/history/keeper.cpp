@@ -210,13 +210,15 @@ Status Keeper::join_all(BlockKind kind, std::int64_t window_ms, std::int64_t now
   return {};
 }
 
-// Those of one session make one block; damaged ones go.
+// Those of one session make one block, or several when a clock was set back and they are many;
+// damaged ones go.
 Status Keeper::join_group(BlockKind kind, std::span<const StoredBlock> group) {
   for (std::size_t begin = 0; begin < group.size();) {
     std::vector<Plain> plains;  // readers look into them
     std::vector<BlockReader> readers;
     Store::Change change;
     std::size_t end = begin;
+    std::size_t ticks = 0;
     for (; end < group.size(); ++end) {
       const auto plain = plain_of(group[end].id);
       auto reader =
@@ -224,12 +226,17 @@ Status Keeper::join_group(BlockKind kind, std::span<const StoredBlock> group) {
       if (!reader && reader.error().kind != ErrorKind::invalid) {
         return std::unexpected(std::move(reader.error()));
       }
-      if (reader && !readers.empty() && reader->session() != readers.front().session()) break;
+      if (reader && !readers.empty() &&
+          (reader->session() != readers.front().session() ||
+           ticks + reader->ticks().size() > kMaxTicks)) {
+        break;
+      }
       change.replaced.push_back(group[end].id);
       if (!reader) {
         say_damaged(reader.error());
         continue;
       }
+      ticks += reader->ticks().size();
       plains.push_back(*plain);
       readers.push_back(std::move(*reader));
     }

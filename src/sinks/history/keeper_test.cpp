@@ -193,6 +193,24 @@ TEST_F(KeeperTest, JoinsReadingsToLongBlocksWhereThereIsRoom) {
   }
 }
 
+// Over an hour of readings within one quarter of an hour of the clock's.
+TEST_F(KeeperTest, LosesNothingWhenTheClockIsSetBackAgainAndAgain) {
+  KeptHistory history(place_.path());
+  for (int i = 0; i < 6; ++i) {
+    history.run(host_, 880);
+    host_.set_clock(-std::chrono::seconds(880));
+  }
+  history.run(host_, 1000);
+  EXPECT_EQ(history.log().lines().size(), 0U);
+  std::size_t ticks = 0;
+  const Status read = history.keeper().raw(0, 0, host_.now_ms(), [&](const BlockReader& block) {
+    ticks += block.ticks().size();
+    return Status();
+  });
+  EXPECT_TRUE(read);
+  EXPECT_GT(ticks, 6U * 880U + 1000U - 31U);
+}
+
 // However often the daemon is started anew meanwhile.
 TEST_F(KeeperTest, ASeriesThatIsGoneGoesWithItsLastBlock) {
   const auto is_known = [](KeptHistory& history, const std::string& key) {
