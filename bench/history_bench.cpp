@@ -1,8 +1,9 @@
 // What the history costs: a recording of this host's own figures, second by second, is stored as
-// the daemon stores it, and repeated until it is an hour long, which is then queried.
-//   history_bench [SECONDS]     records for so long (default 300, 30 at least); put load on the
-//   host
-//                               meanwhile
+// the daemon stores it: once for the bytes, and repeated until it is over an hour long, which is
+// then queried.
+//   history_bench [SECONDS]        records for so long (default 900, 30 at least); put load on the
+//                                  host meanwhile: bench/history_load.py
+//   history_bench --of DIRECTORY   bytes only, of a copy of a daemon's history
 #include <fmt/format.h>
 #include <poll.h>
 #include <time.h>
@@ -12,12 +13,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
 #include "base/number.h"
 #include "collectors/all_collectors.h"
+#include "history_contents.h"
 #include "metrics/sampler.h"
 #include "metrics/tick_timer.h"
 #include "sinks/history/column.h"
@@ -75,38 +79,6 @@ std::vector<std::unique_ptr<Row>> record(int seconds) {
   return rows;
 }
 
-struct Shape {
-  std::size_t series = 0;
-  std::size_t varying = 0;
-  double values = 0;          // that were read
-  double varying_values = 0;  // of series that vary
-};
-
-Shape shape_of(const std::vector<std::unique_ptr<Row>>& rows) {
-  Shape shape;
-  const SeriesTable& table = *rows.back()->table;
-  for (Slot slot = 0; slot < table.size(); ++slot) {
-    const Series* series = table.at(slot);
-    if (series == nullptr) continue;
-    ++shape.series;
-    double read = 0;
-    bool varies = false;
-    double before = kAbsent;
-    for (const auto& row : rows) {
-      if (slot >= row->values.size() || row->is_fresh[series->source] == 0) continue;
-      ++read;
-      varies = varies || (!std::isnan(before) && row->values[slot] != before);
-      before = row->values[slot];
-    }
-    shape.values += read;
-    if (varies) {
-      ++shape.varying;
-      shape.varying_values += read;
-    }
-  }
-  return shape;
-}
-
 // The recording again, later by its own length, with counters that went on counting.
 void move_on(std::vector<std::unique_ptr<Row>>& rows, const std::vector<double>& grown) {
   const auto length = static_cast<std::int64_t>(rows.size());
@@ -138,33 +110,39 @@ struct Cost {
   double longest = 0;
 };
 
-void store(Keeper& keeper, const std::vector<std::unique_ptr<Row>>& rows, Cost& cost) {
+void flush(Keeper& keeper, std::vector<const Row*>& views, Cost& cost) {
+  const double begin = cpu_seconds();
+  static_cast<void>(keeper.write(views));
+  const double took = cpu_seconds() - begin;
+  cost.write_seconds += took;
+  cost.longest = std::max(cost.longest, took);
+  ++cost.writes;
+  views.clear();
+}
+
+// Up to `until_ms`.
+void store(Keeper& keeper, const std::vector<std::unique_ptr<Row>>& rows, Cost& cost,
+           std::int64_t until_ms) {
   std::vector<const Row*> views;
-  const auto flush = [&] {
-    const double begin = cpu_seconds();
-    static_cast<void>(keeper.write(views));
-    const double took = cpu_seconds() - begin;
-    cost.write_seconds += took;
-    cost.longest = std::max(cost.longest, took);
-    ++cost.writes;
-    views.clear();
-  };
   for (const auto& row : rows) {
+    if (row->tick.wall_ms >= until_ms) break;
     if (!views.empty() && stretch_begin(views.front()->tick.wall_ms, kWriteEveryMs) !=
                               stretch_begin(row->tick.wall_ms, kWriteEveryMs)) {
-      flush();
+      flush(keeper, views, cost);
     }
     views.push_back(row.get());
   }
-  flush();
+  if (!views.empty()) flush(keeper, views, cost);
 }
 
 void ask(Keeper& keeper, const char* what, const Question& question, std::int64_t now_ms) {
   std::vector<double> times;
+  std::vector<double> cpu;  // the same on a machine that is busy
   std::size_t series = 0;
   std::string problem;
   for (int i = 0; i < 11; ++i) {
     const double begin = wall_seconds();
+    const double cpu_begin = cpu_seconds();
     keeper.begin_question({});
     const auto result = answer(question, {.catalogue = metric_catalogue(),
                                           .index = keeper.index(),
@@ -173,6 +151,7 @@ void ask(Keeper& keeper, const char* what, const Question& question, std::int64_
                                           .interval_ms = 1000});
     keeper.end_question();
     times.push_back((wall_seconds() - begin) * 1000);
+    cpu.push_back((cpu_seconds() - cpu_begin) * 1000);
     if (!result) problem = result.error().message;
     series = 0;
     for (const auto& each : result ? result->results : std::vector<Outcome>{}) {
@@ -180,8 +159,10 @@ void ask(Keeper& keeper, const char* what, const Question& question, std::int64_
     }
   }
   std::ranges::sort(times);
-  fmt::print("query {:<40} {:4} series: median {:.1f} ms, worst of 11 {:.1f} ms {}\n", what, series,
-             times[5], times[10], problem);
+  std::ranges::sort(cpu);
+  fmt::print(
+      "query {:<40} {:4} series: median {:.1f} ms, worst of 11 {:.1f} ms; CPU {:.1f} ms {}\n", what,
+      series, times[5], times[10], cpu[5], problem);
 }
 
 Expression of(const char* selector) { return {.selector = selector}; }
@@ -202,50 +183,99 @@ void queries(Keeper& keeper, std::int64_t now_ms) {
       {.expressions = {of("cpu.utilization")}, .newest_only = true}, now_ms);
 }
 
-int run(int seconds) {
-  fmt::print(stderr, "records {} s, stores an hour of it and asks: then it has figures\n", seconds);
-  auto rows = record(seconds);
-  const Shape shape = shape_of(rows);
-  std::string directory = "/tmp/dynolog-history-bench-XXXXXX";
-  if (::mkdtemp(directory.data()) == nullptr) return 1;
-  const auto log = make_silent_log();
-  Keeper keeper({.log = *log,
-                 .catalogue = metric_catalogue(),
-                 .directory = directory,
-                 .memory_reason = "",
-                 .bytes = 256U << 20U,
-                 .memory_bytes = 4U << 20U,
-                 .session = 1,
-                 .report = [](const std::string&, const std::string&) {}});
-  const std::vector<double> grown = growth_of(rows);
-  const double ticks = static_cast<double>(seconds);
-  Cost cost;
-  int repeats = 0;
-  for (; repeats * seconds < 3900; ++repeats) {
-    store(keeper, rows, cost);
-    move_on(rows, grown);
+class TemporaryKeeper {
+ public:
+  TemporaryKeeper() {
+    if (::mkdtemp(directory_.data()) == nullptr) std::abort();
+    keeper_.emplace(KeeperWorld{.log = *log_,
+                                .catalogue = metric_catalogue(),
+                                .directory = directory_,
+                                .memory_reason = "",
+                                .bytes = 256U << 20U,
+                                .memory_bytes = 4U << 20U,
+                                .session = 1,
+                                .report = [](const std::string&, const std::string&) {}});
   }
-  const auto raw = keeper.store().extent(BlockKind::raw);
-  const auto minutes = keeper.store().extent(BlockKind::minutes);
-  if (!raw || !minutes) {
-    fmt::print(stderr, "the store cannot be read: {}\n", (raw ? minutes : raw).error().message);
+  TemporaryKeeper(const TemporaryKeeper&) = delete;
+  TemporaryKeeper& operator=(const TemporaryKeeper&) = delete;
+  ~TemporaryKeeper() { std::filesystem::remove_all(directory_); }
+  [[nodiscard]] Keeper& get() { return *keeper_; }
+
+ private:
+  std::string directory_ = "/var/tmp/dynolog-history-bench-XXXXXX";
+  std::unique_ptr<Log> log_ = make_silent_log();
+  std::optional<Keeper> keeper_;
+};
+
+int print_contents(Store& store) {
+  const auto contents = contents_of(store);
+  if (!contents) {
+    fmt::print(stderr, "the store cannot be read: {}\n", contents.error().message);
     return 1;
   }
-  const double all = static_cast<double>(repeats);
-  const auto raw_bytes = static_cast<double>(raw->bytes);
-  fmt::print("{} series, {} of them varied in {} s; {:.0f} values were read\n", shape.series,
-             shape.varying, seconds, shape.values);
-  fmt::print("readings: {:.3f} bytes a value, {:.3f} a value that varies; {:.1f} MB a day\n",
-             raw_bytes / (shape.values * all), raw_bytes / (shape.varying_values * all),
-             raw_bytes / (ticks * all) * 86'400 / 1e6);
-  fmt::print("minutes: {:.1f} MB a day\n",
-             static_cast<double>(minutes->bytes) / (ticks * all) * 86'400 / 1e6);
+  fmt::print("{} blocks of {:.0f} s: {:.0f} bytes, {:.0f} values, {:.0f} of series that vary\n",
+             contents->blocks, contents->seconds, contents->bytes, contents->values,
+             contents->varying);
+  fmt::print("readings: {:.3f} bytes a value, {:.3f} a value that varies; {:.1f} MB a day\n\n",
+             contents->bytes_a_value(), contents->bytes_a_varying_value(),
+             contents->bytes / contents->seconds * 86'400 / 1e6);
+  fmt::print("joined anew by this version: {:.0f} bytes, {:.3f} a value that varies\n\n",
+             contents->bytes_anew, contents->bytes_anew / contents->varying);
+  fmt::print("{}\n", contents->breakdown);
+  return 0;
+}
+
+int print_contents(const std::string& directory) {
+  auto store = Store::open({directory, std::uint64_t{1} << 40U});
+  if (store) return print_contents(**store);
+  fmt::print(stderr, "{}\n", store.error().message);
+  return 1;
+}
+
+// The recording once; a row of much later makes that it is joined.
+int bytes_of(const std::vector<std::unique_ptr<Row>>& rows) {
+  TemporaryKeeper keeper;
+  Cost cost;
+  store(keeper.get(), rows, cost, rows.back()->tick.wall_ms + 1);
+  Row later = *rows.back();
+  later.tick.wall_ms += 2 * kJoinRawMs;
+  later.tick.monotonic_us += 2 * kJoinRawMs * 1000;
+  std::vector<const Row*> views{&later};
+  flush(keeper.get(), views, cost);
+  return print_contents(keeper.get().store());
+}
+
+// Over an hour of it, until just before the next joining, when most of the blocks are short.
+void costs_of(std::vector<std::unique_ptr<Row>>& rows) {
+  TemporaryKeeper keeper;
+  const std::vector<double> grown = growth_of(rows);
+  const std::int64_t begin_ms = rows.front()->tick.wall_ms;
+  const std::int64_t until_ms =
+      stretch_begin(begin_ms + 3'600'000 + kJoinRawMs, kJoinRawMs) + kJoinRawMs - kWriteEveryMs;
+  Cost cost;
+  while (rows.front()->tick.wall_ms < until_ms) {
+    store(keeper.get(), rows, cost, until_ms);
+    move_on(rows, grown);
+  }
+  const double ticks = static_cast<double>(until_ms - begin_ms) / 1000;
   fmt::print("a frame: {:.1f} us to copy; {:.1f} us of the history's thread, all included\n",
-             Recorder::fill_seconds / ticks * 1e6, cost.write_seconds / (ticks * all) * 1e6);
+             Recorder::fill_seconds / static_cast<double>(rows.size()) * 1e6,
+             cost.write_seconds / ticks * 1e6);
   fmt::print("a write: mean {:.2f} ms, longest (with joining) {:.1f} ms\n",
              cost.write_seconds / cost.writes * 1e3, cost.longest * 1e3);
-  queries(keeper, rows.front()->tick.wall_ms);
-  std::filesystem::remove_all(directory);
+  if (const auto minutes = keeper.get().store().extent(BlockKind::minutes)) {
+    fmt::print("minutes: {:.1f} MB a day\n",
+               static_cast<double>(minutes->bytes) / ticks * 86'400 / 1e6);
+  }
+  queries(keeper.get(), until_ms);
+}
+
+int run(int seconds) {
+  fmt::print(stderr, "records {} s, stores over an hour of it and asks: then it has figures\n",
+             seconds);
+  auto rows = record(seconds);
+  if (const int failed = bytes_of(rows); failed != 0) return failed;
+  costs_of(rows);
   return 0;
 }
 
@@ -253,6 +283,9 @@ int run(int seconds) {
 }  // namespace dynolog::history
 
 int main(int argc, char** argv) {
-  const int seconds = argc > 1 ? dynolog::parse_number<int>(argv[1]).value_or(300) : 300;
+  if (argc > 2 && std::string_view(argv[1]) == "--of") {
+    return dynolog::history::print_contents(argv[2]);
+  }
+  const int seconds = argc > 1 ? dynolog::parse_number<int>(argv[1]).value_or(900) : 900;
   return dynolog::history::run(std::clamp(seconds, 30, 3600));
 }

@@ -23,6 +23,7 @@ ErrorKind kind_of(int error_number) {
     case ENOMEM:
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
       return ErrorKind::exhausted;
     case ETIMEDOUT:
       return ErrorKind::timed_out;

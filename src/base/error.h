@@ -40,7 +40,7 @@ using Status = Result<void>;
 [[nodiscard]] std::unexpected<Error> with_context(Error error, std::string_view doing);
 
 // An errno as an Error: EACCES and EPERM are denied, ENOENT and ESRCH not_found, ENOSYS and
-// EOPNOTSUPP unavailable, EMFILE, ENFILE, ENOMEM, ENOSPC and EDQUOT exhausted, others failed.
+// EOPNOTSUPP unavailable, EMFILE, ENFILE, ENOMEM, ENOSPC, EDQUOT, EFBIG exhausted, others failed.
 [[nodiscard]] std::unexpected<Error> fail_errno(int error_number, std::string_view doing);
 
 [[nodiscard]] std::string_view to_string(ErrorKind kind);

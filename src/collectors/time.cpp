@@ -20,7 +20,9 @@ class TimeCollector final : public Collector {
   [[nodiscard]] Status collect(Samples& out) override {
     const auto since_epoch = out.wall().time_since_epoch();
     if (!time_.valid()) time_ = out.open(kTimeMetrics[0], {});
-    out.set(time_, std::chrono::duration<double>(since_epoch).count());
+    // In microseconds, as a double of today's time has no finer ones.
+    const auto micros = std::chrono::floor<std::chrono::microseconds>(since_epoch);
+    out.set(time_, static_cast<double>(micros.count()) / 1e6);
     emit_zone(std::chrono::floor<std::chrono::seconds>(since_epoch).count(), out);
     return {};
   }

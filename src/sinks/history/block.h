@@ -38,7 +38,8 @@ struct Tick {
 };
 
 inline constexpr std::size_t kMaxTicks = 4096;
-inline constexpr std::size_t kMaxPatterns = 256;
+// Each series of a part may have come and gone at times of its own.
+inline constexpr std::size_t kMaxPatterns = kSeriesPerPart;
 inline constexpr std::size_t kMaxColumns = 16'384;
 inline constexpr std::size_t kMaxBlockBytes = 64U << 20U;  // plain
 

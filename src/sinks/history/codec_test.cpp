@@ -54,6 +54,8 @@ TEST(Column, GivesBackWhatItTook) {
   expect_back({100, 200, 50, 4096, 4096, -7});  // a counter that was reset
   expect_back({1e-9, 2e-9, 1234.000000001});
   expect_back({18446744073709551615.0, 18446744073709549568.0});  // near 2^64
+  expect_back({621'401 * 1e-3, 621'402 * 1e-3, 0});
+  expect_back({1 * 1e-9, 1'234'567'890'123'457 * 1e-9, 3 * 1e-6, 7 * 1e-2});
 }
 
 TEST(Column, GivesBackRandomValues) {
@@ -71,7 +73,7 @@ TEST(Column, GivesBackRandomValues) {
         double any = std::bit_cast<double>(random());
         values.push_back(std::isnan(any) ? 0 : any);
       } else {
-        values.push_back(walk / scale);
+        values.push_back(round % 3 == 0 ? walk * (1 / scale) : walk / scale);
       }
     }
     expect_back(values);
@@ -87,6 +89,21 @@ TEST(Column, TakesLittleRoom) {
   std::vector<double> pages;
   for (int i = 0; i < 300; ++i) pages.push_back(4096.0 * (1'000'000 + i % 50));
   EXPECT_LE(column_of(pages).size(), 300U + 10U);  // of pages, not of bytes
+  // Multiplied with 0.001, which is not the same as divided by 1000.
+  std::vector<double> milliseconds;
+  for (int i = 0; i < 300; ++i) milliseconds.push_back((621'401 + 97.0 * i) * 1e-3);
+  ASSERT_NE(milliseconds[0], 621'401 / 1e3);
+  EXPECT_LE(column_of(milliseconds).size(), 300U + 10U);
+}
+
+// One number after another, as stores up to version 1 have it.
+TEST(Column, ReadsDifferencesOfOlderStores) {
+  const std::string bytes("\x23\x01\xf2\xc0\x01\x02\x04\x06", 8);
+  std::vector<double> values;
+  ASSERT_TRUE(read_column(bytes, 4, values));
+  EXPECT_THAT(values, ElementsAre(123.45, 123.46, 123.48, 123.51));
+  EXPECT_FALSE(read_column(bytes, 5, values));
+  EXPECT_FALSE(read_column(bytes, 3, values));
 }
 
 TEST(Column, RefusesOtherBytes) {
@@ -97,8 +114,11 @@ TEST(Column, RefusesOtherBytes) {
   }
   EXPECT_FALSE(read_column(good + "x", 4, values));
   EXPECT_FALSE(read_column(good, 400, values));
-  EXPECT_FALSE(read_column("\xf3", 1, values));  // more decimal places than there are
-  EXPECT_FALSE(read_column("\x07", 1, values));  // no such form
+  EXPECT_FALSE(read_column(std::string("\xf5\x01\x02\x00", 4), 1, values));  // no such scale
+  EXPECT_TRUE(read_column(std::string("\xd5\x01\x02\x00", 4), 1, values));   // the last one
+  EXPECT_FALSE(read_column("\x07", 1, values));                              // no such form
+  EXPECT_FALSE(read_column(std::string("\x05\x01\x02\x41", 4) + std::string(65, '\1'), 2,
+                           values));  // numbers of 65 bits
   EXPECT_FALSE(read_column(std::string("\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12), 2,
                            values));  // a number without an end
 }
@@ -175,6 +195,25 @@ TEST(Block, JoinsBlocksThatFollowEachOther) {
   EXPECT_THAT(block->ticks_of(*gone), ElementsAre(0, 2, 4, 5, 6, 7));
   ASSERT_TRUE(block->read(*gone, values));
   EXPECT_EQ(bits(values), bits({2100, 2101, kAbsent, kAbsent, kAbsent, kAbsent}));
+}
+
+// As where processes come and go, and are read every 10 s.
+TEST(Block, TakesAPatternOfItsOwnForEachSeriesOfAPart) {
+  const auto ticks = ticks_from(0, 1100);
+  BlockWriter writer(7, ticks);
+  for (SeriesNumber number = 0; number < kSeriesPerPart; ++number) {
+    TickMask mask(ticks.size(), 0);
+    mask[number] = mask[number + 10] = 1;
+    ASSERT_TRUE(writer.add({number, Field::last}, mask, std::vector<double>{1.0 * number, 7}));
+  }
+  const std::string plain = std::move(writer).finish();
+  const auto block = BlockReader::open(plain);
+  ASSERT_TRUE(block) << block.error().message;
+  std::vector<double> values;
+  const auto* last = block->find({kSeriesPerPart - 1, Field::last});
+  EXPECT_THAT(block->ticks_of(*last), ElementsAre(1023, 1033));
+  ASSERT_TRUE(block->read(*last, values));
+  EXPECT_THAT(values, ElementsAre(1023, 7));
 }
 
 TEST(Block, RefusesWhatIsCutOrChanged) {

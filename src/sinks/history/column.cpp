@@ -1,11 +1,14 @@
 // The forms of a column:
-//   head       form (3 bits), whether values are absent (1 bit), decimal places (4 bits)
+//   head       form (3 bits), whether values are absent (1 bit), scale (4 bits)
 //   [absent]   a bit for each value: 1 where there is one
 //   none       nothing
-//   constant   the value, zigzag varint of value x 10^places
+//   constant   the value's whole number by the scale, zigzag varint
 //   raw_constant  the value, eight bytes
-//   deltas     a common divisor, the first value, the differences divided by it
-//   sorted     each value XOR the one before, all first bytes, all second bytes, ...
+//   deltas     a common divisor, the first value, the differences divided by it: of older stores
+//   sorted     each value XOR the one before, all lowest bytes, all second bytes, ...
+//   steps      as deltas, but of the differences their width, all lowest bits, all second bits, ...
+// zstd makes much of what is sorted: high bytes and bits are nearly all 0, and low bits, which are
+// noise, take no more room than they have to.
 #include "sinks/history/column.h"
 
 #include <algorithm>
@@ -21,39 +24,52 @@
 namespace dynolog::history {
 namespace {
 
-enum class Form : std::uint8_t { none, constant, raw_constant, deltas, sorted };
+enum class Form : std::uint8_t { none, constant, raw_constant, deltas, sorted, steps };
 constexpr std::uint8_t kHasAbsent = 8;
-constexpr unsigned kPlacesShift = 4;
-constexpr std::array<double, 10> kPowers{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
+constexpr unsigned kScaleShift = 4;
 constexpr double kExact = 9'007'199'254'740'992;  // 2^53
 
-// value x 10^places, where that is a whole number from which exactly this value comes back.
-bool to_whole(double value, std::size_t places, std::int64_t& whole) {
-  const double scaled = std::nearbyint(value * kPowers[places]);
+// From a whole number to a value. Collectors divide 1234 by 1000 or multiply it with 0.001, and the
+// two differ in their last bit now and then. Their order is that of the stored numbers.
+struct Scale {
+  double by;
+  bool divides = true;
+  [[nodiscard]] double up(double value) const { return divides ? value * by : value / by; }
+  [[nodiscard]] double down(double whole) const { return divides ? whole / by : whole * by; }
+};
+constexpr std::array kScales{
+    Scale{1e0},         Scale{1e1},         Scale{1e2},         Scale{1e3},        Scale{1e4},
+    Scale{1e5},         Scale{1e6},         Scale{1e7},         Scale{1e8},        Scale{1e9},
+    Scale{1e-2, false}, Scale{1e-3, false}, Scale{1e-6, false}, Scale{1e-9, false}};
+static_assert(kScales.size() <= 16);
+
+// The whole number that the scale makes exactly this value of, if there is one.
+bool to_whole(double value, const Scale& scale, std::int64_t& whole) {
+  const double scaled = std::nearbyint(scale.up(value));
   if (!(std::abs(scaled) <= kExact)) return false;
   whole = static_cast<std::int64_t>(scaled);
-  const double back = static_cast<double>(whole) / kPowers[places];
+  const double back = scale.down(static_cast<double>(whole));
   return std::bit_cast<std::uint64_t>(back) == std::bit_cast<std::uint64_t>(value);
 }
 
-// The fewest decimal places that serve all of the values, or as many as there are powers. `whole`
-// has room for as many.
-std::size_t places_for(std::span<const double> present, std::span<std::int64_t> whole) {
-  std::size_t places = 0;
+// The first scale that serves all of the values, or as many as there are. `whole` has room for as
+// many numbers.
+std::size_t scale_for(std::span<const double> present, std::span<std::int64_t> whole) {
+  std::size_t scale = 0;
   for (std::size_t i = 0; i < present.size();) {
-    if (to_whole(present[i], places, whole[i])) {
+    if (to_whole(present[i], kScales[scale], whole[i])) {
       ++i;
       continue;
     }
-    if (++places == kPowers.size()) return places;
+    if (++scale == kScales.size()) return scale;
     i = 0;
   }
-  return places;
+  return scale;
 }
 
-void put_head(std::string& to, Form form, bool has_absent, std::size_t places) {
+void put_head(std::string& to, Form form, bool has_absent, std::size_t scale) {
   to.push_back(static_cast<char>(static_cast<unsigned>(form) | (has_absent ? kHasAbsent : 0U) |
-                                 static_cast<unsigned>(places) << kPlacesShift));
+                                 static_cast<unsigned>(scale) << kScaleShift));
 }
 
 void put_absent(std::string& to, std::span<const double> values) {
@@ -66,17 +82,37 @@ void put_absent(std::string& to, std::span<const double> values) {
   }
 }
 
-void put_deltas(std::string& to, std::span<const std::int64_t> whole) {
+// All lowest bits, then all second ones, and so on.
+void put_sorted_bits(std::string& to, std::span<const std::uint64_t> numbers, unsigned width) {
+  for (unsigned bit = 0; bit < width; ++bit) {
+    for (std::size_t i = 0; i < numbers.size(); i += 8) {
+      unsigned bits = 0;
+      for (std::size_t j = i; j < std::min(i + 8, numbers.size()); ++j) {
+        bits |= static_cast<unsigned>(numbers[j] >> bit & 1U) << (j - i);
+      }
+      to.push_back(static_cast<char>(bits));
+    }
+  }
+}
+
+void put_steps(std::string& to, std::span<const std::int64_t> whole) {
   std::int64_t divisor = 0;
   for (std::size_t i = 1; i < whole.size() && divisor != 1; ++i) {
     divisor = std::gcd(divisor, whole[i] - whole[i - 1]);
   }
   if (divisor == 0) divisor = 1;
+  std::vector<std::uint64_t> steps;
+  steps.reserve(whole.size());
+  std::uint64_t any = 0;
+  for (std::size_t i = 1; i < whole.size(); ++i) {
+    steps.push_back(zigzag((whole[i] - whole[i - 1]) / divisor));
+    any |= steps.back();
+  }
+  const auto width = static_cast<unsigned>(std::bit_width(any));
   put_varint(to, static_cast<std::uint64_t>(divisor));
   put_varint(to, zigzag(whole[0]));
-  for (std::size_t i = 1; i < whole.size(); ++i) {
-    put_varint(to, zigzag((whole[i] - whole[i - 1]) / divisor));
-  }
+  to.push_back(static_cast<char>(width));
+  put_sorted_bits(to, steps, width);
 }
 
 void put_sorted(std::string& to, std::span<const double> present) {
@@ -98,21 +134,48 @@ bool all_equal(std::span<const double> present) {
   return true;
 }
 
-// `values` has room for the present ones, in their order.
-bool read_deltas(ByteReader& from, double power, std::span<double> values) {
-  const auto divisor = static_cast<std::int64_t>(from.varint());
-  std::int64_t whole = unzigzag(from.varint());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) {
-      std::int64_t step = 0;
-      if (__builtin_mul_overflow(unzigzag(from.varint()), divisor, &step) ||
-          __builtin_add_overflow(whole, step, &whole)) {
-        return false;
+// As many numbers as there is room for.
+bool read_sorted_bits(ByteReader& from, std::span<std::uint64_t> numbers) {
+  const unsigned width = from.byte();
+  const std::size_t stride = (numbers.size() + 7) / 8;
+  if (width > 64) return false;
+  for (unsigned bit = 0; bit < width; ++bit) {
+    const std::string_view bytes = from.take(stride);
+    if (from.failed()) return false;
+    for (std::size_t i = 0; i < stride; ++i) {
+      auto bits = static_cast<std::uint8_t>(bytes[i]);
+      if (bits == 0) continue;
+      for (std::size_t j = 8 * i; j < std::min(8 * i + 8, numbers.size()); ++j, bits >>= 1U) {
+        numbers[j] |= static_cast<std::uint64_t>(bits & 1U) << bit;
       }
     }
-    values[i] = static_cast<double>(whole) / power;
   }
   return !from.failed();
+}
+
+bool read_varints(ByteReader& from, std::span<std::uint64_t> numbers) {
+  for (std::uint64_t& number : numbers) number = from.varint();
+  return !from.failed();
+}
+
+// `values` has room for the present ones, in their order; there are some.
+bool read_differences(ByteReader& from, Form form, const Scale& scale, std::span<double> values) {
+  const auto divisor = static_cast<std::int64_t>(from.varint());
+  std::int64_t whole = unzigzag(from.varint());
+  std::vector<std::uint64_t> steps(values.size() - 1);
+  if (!(form == Form::steps ? read_sorted_bits(from, steps) : read_varints(from, steps))) {
+    return false;
+  }
+  values[0] = scale.down(static_cast<double>(whole));
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    std::int64_t step = 0;
+    if (__builtin_mul_overflow(unzigzag(steps[i]), divisor, &step) ||
+        __builtin_add_overflow(whole, step, &whole)) {
+      return false;
+    }
+    values[i + 1] = scale.down(static_cast<double>(whole));
+  }
+  return true;
 }
 
 bool read_sorted(ByteReader& from, std::span<double> values) {
@@ -132,23 +195,21 @@ bool read_sorted(ByteReader& from, std::span<double> values) {
 }
 
 bool read_values(ByteReader& from, std::uint8_t head, std::span<double> values) {
-  const std::size_t places = head >> kPlacesShift;
-  if (places >= kPowers.size()) return false;
-  switch (static_cast<Form>(head & 7U)) {
+  const std::size_t number = head >> kScaleShift;
+  if (number >= kScales.size()) return false;
+  const Scale& scale = kScales[number];
+  switch (const auto form = static_cast<Form>(head & 7U)) {
     case Form::none:
       return values.empty();
-    case Form::constant: {
-      const double value = static_cast<double>(unzigzag(from.varint())) / kPowers[places];
-      std::ranges::fill(values, value);
+    case Form::constant:
+      std::ranges::fill(values, scale.down(static_cast<double>(unzigzag(from.varint()))));
       return !from.failed();
-    }
-    case Form::raw_constant: {
-      const auto value = std::bit_cast<double>(from.u64());
-      std::ranges::fill(values, value);
+    case Form::raw_constant:
+      std::ranges::fill(values, std::bit_cast<double>(from.u64()));
       return !from.failed();
-    }
     case Form::deltas:
-      return read_deltas(from, kPowers[places], values);
+    case Form::steps:
+      return read_differences(from, form, scale, values);
     case Form::sorted:
       return read_sorted(from, values);
   }
@@ -189,23 +250,24 @@ void append_column(std::string& to, std::span<const double> values) {
   std::int64_t only = 0;
   std::vector<std::int64_t> many(constant ? 0 : present.size());
   const std::span<std::int64_t> whole = constant ? std::span(&only, 1) : std::span(many);
-  const std::size_t places = places_for(present.first(whole.size()), whole);
-  const bool decimal = places < kPowers.size();
+  const std::size_t scale = scale_for(present.first(whole.size()), whole);
+  const bool decimal = scale < kScales.size();
   const Form form = constant ? (decimal ? Form::constant : Form::raw_constant)
-                             : (decimal ? Form::deltas : Form::sorted);
-  put_head(to, form, has_absent, decimal ? places : 0);
+                             : (decimal ? Form::steps : Form::sorted);
+  put_head(to, form, has_absent, decimal ? scale : 0);
   if (has_absent) put_absent(to, values);
   switch (form) {
     case Form::none:
-      break;
+    case Form::deltas:
+      break;  // written elsewhere: above, and by older daemons
     case Form::constant:
       return put_varint(to, zigzag(whole[0]));
     case Form::raw_constant:
       return put_u64(to, std::bit_cast<std::uint64_t>(present[0]));
-    case Form::deltas:
-      return put_deltas(to, whole);
     case Form::sorted:
       return put_sorted(to, present);
+    case Form::steps:
+      return put_steps(to, whole);
   }
 }
 
@@ -230,6 +292,13 @@ Status read_column(std::string_view bytes, std::size_t count, std::vector<double
   }
   if (!absent.empty()) spread(absent, present, values);
   return {};
+}
+
+std::string_view form_of(std::string_view column) {
+  constexpr std::array<std::string_view, 6> kNames{"none",   "constant", "raw constant",
+                                                   "deltas", "sorted",   "steps"};
+  const std::size_t form = column.empty() ? 0 : static_cast<std::uint8_t>(column.front()) & 7U;
+  return form < kNames.size() ? kNames[form] : "unknown";
 }
 
 }  // namespace dynolog::history

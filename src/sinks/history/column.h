@@ -22,4 +22,7 @@ void append_column(std::string& to, std::span<const double> values);
 [[nodiscard]] Status read_column(std::string_view bytes, std::size_t count,
                                  std::vector<double>& values);
 
+// How it is written, in a word; for figures.
+[[nodiscard]] std::string_view form_of(std::string_view column);
+
 }  // namespace dynolog::history

@@ -53,9 +53,27 @@ void Keeper::open() {
     return open_memory(std::move(reason));
   }
   auto store = open_directory();
-  if (!store) return open_memory(std::move(store.error().message));
-  store_ = std::move(*store);
+  if (store) return take_directory(std::move(*store));
+  // A disk that is full gets room, another daemon ends.
+  const Error& why = store.error();
+  may_come_ = why.kind == ErrorKind::exhausted || why.kind == ErrorKind::unavailable;
+  open_memory(may_come_
+                  ? fmt::format("{}; tried again every {} s", why.message, kWriteEveryMs / 1000)
+                  : why.message);
+}
+
+void Keeper::try_directory() {
+  auto store = open_directory();
+  if (!store) return;
+  take_directory(std::move(*store));
+  world_.log.info("the history is in {} from now on; what was kept in memory meanwhile is gone",
+                  world_.directory);
+}
+
+void Keeper::take_directory(std::unique_ptr<Store> store) {
+  store_ = std::move(store);
   on_disk_ = true;
+  may_come_ = false;
   if (auto taken = take_over(); !taken) return begin_anew(taken.error());
   world_.report("ok", "");
 }
@@ -89,13 +107,18 @@ void Keeper::open_memory(std::string reason) {
 
 Status Keeper::take_over() {
   index_ = std::make_unique<SeriesIndex>(kMaxKnownSeries);
+  raw_joined_ms_ = minutes_joined_ms_ = 0;
   roll_ups_.clear();
   unsaved_.clear();
   auto series = store_->series();
   if (!series) return std::unexpected(std::move(series.error()));
   const auto raw = store_->extent(BlockKind::raw);
   if (!raw) return std::unexpected(raw.error());
-  for (auto& [number, key] : *series) index_->restore(number, std::move(key), raw->end_ms);
+  for (StoredSeries& each : *series) {
+    index_->restore(each.number, {.key = std::move(each.key),
+                                  .last_seen_ms = each.gone_ms > 0 ? each.gone_ms : raw->end_ms,
+                                  .is_gone = each.gone_ms > 0});
+  }
   return {};
 }
 
@@ -133,17 +156,18 @@ void Keeper::adopt(const Status& status) {
 // -----------------------------------------------------------------------------
 
 Status Keeper::write(std::span<const Row* const> rows) {
+  if (may_come_) try_directory();
   if (rows.empty() || !store_) return {};
   Status done = write_blocks(rows);
   const std::int64_t now_ms = rows.back()->tick.wall_ms;
-  if (done && stretch_begin(now_ms, kJoinRawMs) !=
-                  std::exchange(raw_joined_ms_, stretch_begin(now_ms, kJoinRawMs))) {
-    done = join_all(BlockKind::raw, kJoinRawMs, now_ms);
+  const std::int64_t raw_begin = stretch_begin(now_ms, join_raw_ms());
+  if (done && raw_begin != std::exchange(raw_joined_ms_, raw_begin)) {
+    done = join_all(BlockKind::raw, join_raw_ms(), now_ms);
+    if (done) done = forget_gone(now_ms);
   }
   if (done && stretch_begin(now_ms, kJoinMinutesMs) !=
                   std::exchange(minutes_joined_ms_, stretch_begin(now_ms, kJoinMinutesMs))) {
     done = join_all(BlockKind::minutes, kJoinMinutesMs, now_ms);
-    if (done) done = forget_old();
   }
   adopt(done);
   return done;
@@ -156,15 +180,20 @@ Status Keeper::write_blocks(std::span<const Row* const> rows) {
     if (!data) return std::unexpected(std::move(data.error()));
     change.blocks.push_back(new_block(BlockKind::raw, false, block, std::move(*data)));
   }
-  for (const SeriesNumber number : index_->take_new()) unsaved_.push_back(number);
+  for (const SeriesNumber number : index_->take_changed()) unsaved_.push_back(number);
   for (const SeriesNumber number : unsaved_) {
-    if (const KnownSeries* known = index_->find(number)) {
-      change.series.emplace_back(number, known->key);
-    }
+    const KnownSeries* known = index_->find(number);
+    if (known == nullptr) continue;
+    change.series.push_back(
+        {.number = number, .key = known->key, .gone_ms = known->is_gone ? known->last_seen_ms : 0});
   }
   Status written = store_->write(change);
   if (written) unsaved_.clear();
   return written;
+}
+
+std::int64_t Keeper::join_raw_ms() const {
+  return on_disk_ && world_.bytes >= kRoomyBytes ? kJoinRawMs : kJoinRawSoonerMs;
 }
 
 Status Keeper::join_all(BlockKind kind, std::int64_t window_ms, std::int64_t now_ms) {
@@ -182,13 +211,15 @@ Status Keeper::join_all(BlockKind kind, std::int64_t window_ms, std::int64_t now
   return {};
 }
 
-// Those of one session make one block; damaged ones go.
+// Those of one session make one block, or several when a clock was set back and they are many;
+// damaged ones go.
 Status Keeper::join_group(BlockKind kind, std::span<const StoredBlock> group) {
   for (std::size_t begin = 0; begin < group.size();) {
     std::vector<Plain> plains;  // readers look into them
     std::vector<BlockReader> readers;
     Store::Change change;
     std::size_t end = begin;
+    std::size_t ticks = 0;
     for (; end < group.size(); ++end) {
       const auto plain = plain_of(group[end].id);
       auto reader =
@@ -196,12 +227,17 @@ Status Keeper::join_group(BlockKind kind, std::span<const StoredBlock> group) {
       if (!reader && reader.error().kind != ErrorKind::invalid) {
         return std::unexpected(std::move(reader.error()));
       }
-      if (reader && !readers.empty() && reader->session() != readers.front().session()) break;
+      if (reader && !readers.empty() &&
+          (reader->session() != readers.front().session() ||
+           ticks + reader->ticks().size() > kMaxTicks)) {
+        break;
+      }
       change.replaced.push_back(group[end].id);
       if (!reader) {
         say_damaged(reader.error());
         continue;
       }
+      ticks += reader->ticks().size();
       plains.push_back(*plain);
       readers.push_back(std::move(*reader));
     }
@@ -263,8 +299,9 @@ Status Keeper::roll_up(Part part, const BlockReader& block, Store::Change& chang
   return {};
 }
 
-// Series whose last value is older than all that is kept.
-Status Keeper::forget_old() {
+// Series whose last value is older than all that is kept, and those that are too many.
+Status Keeper::forget_gone(std::int64_t now_ms) {
+  index_->mark_gone(now_ms - 2 * kWriteEveryMs);
   std::int64_t oldest = std::numeric_limits<std::int64_t>::max();
   for (const BlockKind kind : {BlockKind::raw, BlockKind::minutes}) {
     const auto extent = store_->extent(kind);
@@ -273,8 +310,8 @@ Status Keeper::forget_old() {
   }
   if (oldest == std::numeric_limits<std::int64_t>::max()) return {};
   Store::Change change;
-  change.gone = index_->forget_before(oldest);
-  return change.gone.empty() ? Status() : store_->write(change);
+  change.forgotten = index_->forget(oldest, kMaxGoneSeries);
+  return change.forgotten.empty() ? Status() : store_->write(change);
 }
 
 // --- reading

@@ -25,9 +25,16 @@
 namespace dynolog::history {
 
 inline constexpr std::int64_t kWriteEveryMs = 30'000;
-inline constexpr std::int64_t kJoinRawMs = 300'000;
+// Readings are joined to long blocks, which compress better, where there is room for as many short
+// ones meanwhile; else to shorter ones.
+inline constexpr std::int64_t kJoinRawMs = 900'000;
+inline constexpr std::int64_t kJoinRawSoonerMs = 300'000;
+inline constexpr std::uint64_t kRoomyBytes = 64U << 20U;
 inline constexpr std::int64_t kJoinMinutesMs = 3'600'000;
 inline constexpr std::size_t kMaxKnownSeries = 200'000;
+// Of series that are gone, such as those of processes that ended: more would cost more memory than
+// all else that the daemon holds.
+inline constexpr std::size_t kMaxGoneSeries = 20'000;
 
 struct KeeperWorld {
   Log& log;
@@ -67,6 +74,8 @@ class Keeper final : public BlockSource {
 
  private:
   void open();
+  void try_directory();
+  void take_directory(std::unique_ptr<Store> store);
   [[nodiscard]] Result<std::unique_ptr<Store>> open_directory();
   void open_memory(std::string reason);
   Status take_over();
@@ -79,7 +88,8 @@ class Keeper final : public BlockSource {
   Status join_into(Store::Change& change, BlockKind kind, std::span<const StoredBlock> of,
                    std::span<const BlockReader> readers);
   Status roll_up(Part part, const BlockReader& block, Store::Change& change);
-  Status forget_old();
+  [[nodiscard]] std::int64_t join_raw_ms() const;
+  Status forget_gone(std::int64_t now_ms);
   Status stored(BlockKind kind, Part part, std::int64_t begin_ms, std::int64_t end_ms,
                 const std::function<Status(const BlockReader&)>& take);
   using Plain = std::shared_ptr<const std::string>;
@@ -92,6 +102,7 @@ class Keeper final : public BlockSource {
   std::unique_ptr<SeriesIndex> index_;
   std::unique_ptr<Store> store_;
   bool on_disk_ = false;
+  bool may_come_ = false;  // the directory, which could not be used yet
   std::string memory_reason_;
   std::map<Part, RollUp> roll_ups_;
   std::vector<SeriesNumber> unsaved_;

@@ -9,11 +9,14 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "sinks/history/full_disk.h"
 #include "sinks/history/history_test_support.h"
 #include "sinks/history/sqlite.h"
@@ -172,15 +175,19 @@ TEST_F(KeeperTest, WhatIsNoFileOfItsOwnIsNotOpened) {
   const std::string treasure = place_.path() + "/treasure";
   for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
     const std::string path = file() + suffix;
-    for (const std::string what : {"fifo", "link", "second name"}) {
+    for (const std::string what : {"fifo", "link", "second name", "directory"}) {
       SCOPED_TRACE(what + " at " + path);
       std::ofstream(treasure) << "untouched";
       if (what == "fifo") ::mkfifo(path.c_str(), 0640);
       if (what == "link") std::filesystem::create_symlink(treasure, path);
       if (what == "second name") std::filesystem::create_hard_link(treasure, path);
+      if (what == "directory") std::filesystem::create_directory(path);
       {
         KeptHistory history(place_.path());
-        EXPECT_THAT(history.reports(), Contains(StartsWith("degraded: kept in memory only")));
+        EXPECT_THAT(history.reports(),
+                    Contains(AllOf(StartsWith("degraded: kept in memory only"),
+                                   HasSubstr(path + " is not a file of the "
+                                                    "daemon's own: remove it"))));
       }
       EXPECT_EQ(std::filesystem::file_size(treasure), 9U);
       EXPECT_TRUE(std::filesystem::remove(path)) << "left for whoever put it there to see";
@@ -188,6 +195,30 @@ TEST_F(KeeperTest, WhatIsNoFileOfItsOwnIsNotOpened) {
     }
   }
   KeptHistory history(place_.path());
+  EXPECT_THAT(history.reports(), Contains("ok: "));
+}
+
+// SQLite quotes what it found, whatever that is.
+TEST_F(KeeperTest, WhatADamagedFileHoldsDoesNotGetIntoTheLog) {
+  {
+    const KeptHistory history(place_.path());
+  }
+  std::string bytes;
+  {
+    auto database = Database::open(std::filesystem::canonical(file()));
+    ASSERT_TRUE(database);
+    ASSERT_TRUE(database->execute("PRAGMA wal_checkpoint(TRUNCATE)"));
+    std::ifstream in(file(), std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  const std::size_t column = bytes.rfind("end_ms");
+  ASSERT_NE(column, std::string::npos);
+  bytes.replace(column, 3, "\x1b\xff\n");
+  std::ofstream(file(), std::ios::binary) << bytes;
+  for (const char* log : {"-wal", "-shm"}) std::filesystem::remove(file() + log);
+  KeptHistory history(place_.path());
+  EXPECT_TRUE(history.log().contains("is begun anew"));
+  for (const auto& line : history.log().lines()) EXPECT_TRUE(is_clean(line.text)) << line.text;
   EXPECT_THAT(history.reports(), Contains("ok: "));
 }
 
@@ -203,6 +234,78 @@ TEST_F(KeeperTest, AStoreOfAnotherVersionIsSetAside) {
   KeptHistory history(place_.path());
   EXPECT_TRUE(history.log().contains("version 99"));
   EXPECT_THAT(history.reports(), Contains("ok: "));
+}
+
+TEST_F(KeeperTest, AStoreOfTheFirstVersionIsTakenOver) {
+  {
+    KeptHistory history(place_.path());
+    history.run(host_, 400);
+  }
+  {
+    auto database = Database::open(std::filesystem::canonical(file()));
+    ASSERT_TRUE(database);
+    ASSERT_TRUE(database->execute("ALTER TABLE series DROP COLUMN gone_ms; PRAGMA user_version=1"));
+  }
+  KeptHistory history(place_.path(), 64U << 20U, 2);
+  EXPECT_THAT(history.reports(), Each("ok: "));
+  EXPECT_EQ(history.log().lines().size(), 0U);
+  history.run(host_, 60);
+  EXPECT_THAT(history.values({.selector = kEth0}, 200, 100), Each(1000));
+}
+
+// Readings of an hour and a little more.
+TEST_F(KeeperTest, JoinsReadingsToLongBlocksWhereThereIsRoom) {
+  for (const auto& [megabytes, most] : {std::pair(64U, 6U), std::pair(8U, 14U)}) {
+    const TemporaryPlace place;
+    TestHost host;
+    KeptHistory history(place.path(), megabytes << 20U);
+    history.run(host, 3650);
+    const auto blocks = history.keeper().store().find(BlockKind::raw, 0, 0, host.now_ms());
+    ASSERT_TRUE(blocks);
+    EXPECT_GE(blocks->size(), most - 2) << megabytes;
+    EXPECT_LE(blocks->size(), most) << megabytes;
+    EXPECT_THAT(history.values({.selector = kEth0}, 3600, 600), Each(1000));
+  }
+}
+
+// Over an hour of readings within one quarter of an hour of the clock's.
+TEST_F(KeeperTest, LosesNothingWhenTheClockIsSetBackAgainAndAgain) {
+  KeptHistory history(place_.path());
+  for (int i = 0; i < 6; ++i) {
+    history.run(host_, 880);
+    host_.set_clock(-std::chrono::seconds(880));
+  }
+  history.run(host_, 1000);
+  EXPECT_EQ(history.log().lines().size(), 0U);
+  std::size_t ticks = 0;
+  const Status read = history.keeper().raw(0, 0, host_.now_ms(), [&](const BlockReader& block) {
+    ticks += block.ticks().size();
+    return Status();
+  });
+  EXPECT_TRUE(read);
+  EXPECT_GT(ticks, 6U * 880U + 1000U - 31U);
+}
+
+// However often the daemon is started anew meanwhile.
+TEST_F(KeeperTest, ASeriesThatIsGoneGoesWithItsLastBlock) {
+  const auto is_known = [](KeptHistory& history, const std::string& key) {
+    const auto series = history.keeper().store().series();
+    EXPECT_TRUE(series);
+    return series && std::ranges::find(*series, key, &StoredSeries::key) != series->end();
+  };
+  constexpr std::uint64_t kHours = 9;
+  for (std::uint64_t hour = 1; hour <= kHours; ++hour) {
+    KeptHistory history(place_.path(), 256U << 10U, hour);
+    history.run(host_, 3600);
+    if (hour == 1) host_.remove_eth1();
+    const bool has_blocks = history.keeper().minutes_since_ms() <= (kTestStart + 3540) * 1000;
+    EXPECT_TRUE(is_known(history, "net.bytes\ndevice=eth0"));
+    EXPECT_TRUE(is_known(history, "net.bytes\ndevice=eth1") || !has_blocks) << hour;
+    if (hour == kHours) {
+      EXPECT_FALSE(has_blocks);
+      EXPECT_FALSE(is_known(history, "net.bytes\ndevice=eth1"));
+    }
+  }
 }
 
 TEST_F(KeeperTest, AStoreWithImpossibleNumbersIsSetAside) {
@@ -225,9 +328,9 @@ TEST_F(KeeperTest, AStoreWithImpossibleNumbersIsSetAside) {
 TEST_F(KeeperTest, ADamagedBlockCostsItsOwnValuesOnly) {
   {
     KeptHistory history(place_.path());
-    history.run(host_, 700);
+    history.run(host_, 1000);
   }
-  {
+  {  // a quarter of an hour
     auto database = Database::open(std::filesystem::canonical(file()));
     ASSERT_TRUE(database);
     ASSERT_TRUE(
@@ -237,10 +340,10 @@ TEST_F(KeeperTest, ADamagedBlockCostsItsOwnValuesOnly) {
   KeptHistory history(place_.path(), 64U << 20U, 2);
   history.run(host_, 60);
   EXPECT_THAT(history.reports(), Each("ok: "));
-  // The first block that was joined: up to second 299. 690 to 700 were not written.
-  auto expected = seconds_but(1, 760, 690, 700);
-  std::fill_n(expected.begin(), 299, std::nan(""));
-  EXPECT_EQ(as_text(history.readings(kEth0, 1, 760)), as_text(expected));
+  // The first block that was joined: up to second 899. 990 to 1000 were not written.
+  auto expected = seconds_but(1, 1060, 990, 1000);
+  std::fill_n(expected.begin(), 899, std::nan(""));
+  EXPECT_EQ(as_text(history.readings(kEth0, 1, 1060)), as_text(expected));
   EXPECT_TRUE(history.log().contains("damaged blocks"));
 }
 
@@ -307,12 +410,35 @@ TEST_F(KeeperTest, AFullDiskCostsNothingThatIsKept) {
   }
 }
 
+TEST_F(KeeperTest, ADiskThatIsFullAtTheStartIsUsedWhenThereIsRoom) {
+  auto limit = std::make_unique<FileSizeLimit>(0);
+  KeptHistory history(place_.path());
+  history.run(host_, 100);
+  EXPECT_THAT(history.reports(), Each(AllOf(StartsWith("degraded: kept in memory only"),
+                                            HasSubstr("tried again every 30 s"))));
+  EXPECT_FALSE(history.keeper().on_disk());
+  EXPECT_THAT(history.values({.selector = kEth0}, 60, 10), Each(1000));
+  limit.reset();
+  history.run(host_, 120);
+  EXPECT_EQ(history.reports().back(), "ok: ");
+  EXPECT_TRUE(history.log().contains("from now on"));
+  EXPECT_GT(bytes_in(place_.path()), 4096U);
+  EXPECT_THAT(history.values({.selector = kEth0}, 60, 10), Each(1000));
+}
+
 TEST_F(KeeperTest, TwoDaemonsDoNotShareAStore) {
-  KeptHistory first(place_.path());
-  KeptHistory second(place_.path());
-  EXPECT_THAT(first.reports(), Each("ok: "));
+  auto first = std::make_unique<KeptHistory>(place_.path());
+  KeptHistory second(place_.path(), 64U << 20U, 2);
+  EXPECT_THAT(first->reports(), Each("ok: "));
   EXPECT_THAT(second.reports(), Contains(AllOf(StartsWith("degraded: kept in memory only"),
                                                HasSubstr("another process"))));
+  first->run(host_, 100);
+  second.run(host_, 100);
+  EXPECT_FALSE(second.keeper().on_disk());
+  first.reset();
+  second.run(host_, 100);
+  EXPECT_EQ(second.reports().back(), "ok: ");
+  EXPECT_EQ(second.keeper().raw_since_ms(), (kTestStart + 1) * 1000) << "what the first one kept";
 }
 
 TEST_F(KeeperTest, ALinkInThePlaceOfTheStoreIsNotFollowed) {

@@ -149,7 +149,7 @@ std::vector<PlainBlock> blocks_of(std::span<const Row* const> rows, std::uint64_
     }
     if (!writer) writer.emplace(session, ticks);
     column.gather(rows, plan, at);
-    // Patterns are as many as sources at most, and those are fewer than a block takes.
+    // Patterns are as many as columns at most, which a block takes.
     if (!writer->add({number, Field::last}, column.mask, column.values)) ++left_out;
     index.seen(number, ticks.back().wall_ms);
   }

@@ -31,8 +31,8 @@ KnownSeries::Labels KnownSeries::labels() const {
   return labels;
 }
 
-void SeriesIndex::restore(SeriesNumber number, std::string key, std::int64_t last_seen_ms) {
-  const auto [entry, is_new] = known_.try_emplace(number, std::move(key), last_seen_ms);
+void SeriesIndex::restore(SeriesNumber number, KnownSeries series) {
+  const auto [entry, is_new] = known_.try_emplace(number, std::move(series));
   if (!is_new) return;
   by_key_.emplace(entry->second.key, number);
   next_ = std::max(next_, number + 1);
@@ -43,9 +43,9 @@ std::optional<SeriesNumber> SeriesIndex::number_of(const Series& series) {
   if (const auto found = by_key_.find(key); found != by_key_.end()) return found->second;
   if (known_.size() >= most_) return std::nullopt;
   const SeriesNumber number = next_++;
-  const auto entry = known_.try_emplace(number, std::move(key), 0).first;
+  const auto entry = known_.try_emplace(number, KnownSeries{.key = std::move(key)}).first;
   by_key_.emplace(entry->second.key, number);
-  new_.push_back(number);
+  changed_.push_back(number);
   return number;
 }
 
@@ -68,22 +68,36 @@ std::span<const SeriesNumber> SeriesIndex::numbers_of(
 void SeriesIndex::seen(SeriesNumber number, std::int64_t wall_ms) {
   const auto found = known_.find(number);
   if (found == known_.end()) return;
-  found->second.last_seen_ms = std::max(found->second.last_seen_ms, wall_ms);
+  KnownSeries& series = found->second;
+  series.last_seen_ms = std::max(series.last_seen_ms, wall_ms);
+  if (std::exchange(series.is_gone, false)) changed_.push_back(number);
 }
 
-std::vector<SeriesNumber> SeriesIndex::forget_before(std::int64_t wall_ms) {
-  table_.reset();
-  std::vector<SeriesNumber> gone;
-  for (auto at = known_.begin(); at != known_.end();) {
-    if (at->second.last_seen_ms >= wall_ms) {
-      ++at;
-      continue;
-    }
-    gone.push_back(at->first);
-    by_key_.erase(at->second.key);
-    at = known_.erase(at);
+void SeriesIndex::mark_gone(std::int64_t before_ms) {
+  for (auto& [number, series] : known_) {
+    if (series.last_seen_ms >= before_ms || std::exchange(series.is_gone, true)) continue;
+    changed_.push_back(number);
   }
-  return gone;
+}
+
+std::vector<SeriesNumber> SeriesIndex::forget(std::int64_t before_ms, std::size_t most_gone) {
+  std::vector<std::pair<std::int64_t, SeriesNumber>> gone;  // by the time when they were last seen
+  for (const auto& [number, series] : known_) {
+    // The highest number stays: after a restart it would be given again, and blocks name it.
+    if (series.is_gone && number + 1 != next_) gone.emplace_back(series.last_seen_ms, number);
+  }
+  std::ranges::sort(gone);
+  const std::size_t surplus = gone.size() - std::min(gone.size(), most_gone);
+  std::vector<SeriesNumber> forgotten;
+  for (const auto& [last_seen_ms, number] : gone) {
+    if (last_seen_ms >= before_ms && forgotten.size() >= surplus) break;
+    const auto known = known_.find(number);
+    by_key_.erase(known->second.key);
+    known_.erase(known);
+    forgotten.push_back(number);
+  }
+  if (!forgotten.empty()) table_.reset();
+  return forgotten;
 }
 
 const KnownSeries* SeriesIndex::find(SeriesNumber number) const {

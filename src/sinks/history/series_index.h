@@ -28,6 +28,7 @@ inline constexpr SeriesNumber kNoNumber = std::numeric_limits<SeriesNumber>::max
 struct KnownSeries {
   std::string key;
   std::int64_t last_seen_ms = 0;  // wall time
+  bool is_gone = false;           // as mark_gone() found it, and the store is told
 
   [[nodiscard]] std::string_view metric() const {
     return std::string_view(key).substr(0, key.find('\n'));
@@ -44,7 +45,7 @@ class SeriesIndex {
   SeriesIndex& operator=(const SeriesIndex&) = delete;
 
   // What an earlier daemon stored.
-  void restore(SeriesNumber number, std::string key, std::int64_t last_seen_ms);
+  void restore(SeriesNumber number, KnownSeries series);
   // nullopt when there are too many series.
   [[nodiscard]] std::optional<SeriesNumber> number_of(const Series& series);
   // The same of a table's series, by slot: kNoNumber where there is none. Valid until the next
@@ -52,10 +53,13 @@ class SeriesIndex {
   [[nodiscard]] std::span<const SeriesNumber> numbers_of(
       const std::shared_ptr<const SeriesTable>& table);
   void seen(SeriesNumber number, std::int64_t wall_ms);
-  // Numbers given since the last call.
-  [[nodiscard]] std::vector<SeriesNumber> take_new() { return std::exchange(new_, {}); }
-  // Forgets those that were last seen before; gives their numbers.
-  [[nodiscard]] std::vector<SeriesNumber> forget_before(std::int64_t wall_ms);
+  // Those that were last seen before are gone, until they are seen again.
+  void mark_gone(std::int64_t before_ms);
+  // Of those that are gone forgets which were last seen before, and the longest gone when there are
+  // more than `most_gone`; gives their numbers.
+  [[nodiscard]] std::vector<SeriesNumber> forget(std::int64_t before_ms, std::size_t most_gone);
+  // Which are new, gone or back since the last call: the store has to be told.
+  [[nodiscard]] std::vector<SeriesNumber> take_changed() { return std::exchange(changed_, {}); }
 
   [[nodiscard]] const KnownSeries* find(SeriesNumber number) const;
   [[nodiscard]] const std::unordered_map<SeriesNumber, KnownSeries>& all() const { return known_; }
@@ -65,7 +69,7 @@ class SeriesIndex {
   SeriesNumber next_ = 1;
   std::unordered_map<SeriesNumber, KnownSeries> known_;
   std::unordered_map<std::string_view, SeriesNumber> by_key_;  // views of known_'s keys
-  std::vector<SeriesNumber> new_;
+  std::vector<SeriesNumber> changed_;
   std::shared_ptr<const SeriesTable> table_;
   std::vector<SeriesNumber> numbers_;  // of table_
 };

@@ -1,10 +1,11 @@
 // The calls that the store makes of SQLite.
 #include "sinks/history/sqlite.h"
 
-#include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <utility>
+
+#include "base/text.h"
 
 namespace dynolog::history {
 namespace {
@@ -30,10 +31,12 @@ std::unexpected<Error> failure(sqlite3* database, int code) {
     default:
       break;
   }
-  std::string text = database == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(database);
-  if (code == SQLITE_IOERR && database != nullptr) {
-    text += fmt::format(" (errno {})", sqlite3_system_errno(database));
-  }
+  // It may quote what a damaged file holds.
+  std::string text =
+      clean_text(database == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(database), 300);
+  const int error_number =
+      (code & 0xff) == SQLITE_IOERR && database != nullptr ? sqlite3_system_errno(database) : 0;
+  if (error_number != 0) return fail_errno(error_number, text);
   return fail(kind, text);
 }
 
@@ -117,7 +120,7 @@ Result<Statement> Database::prepare(const char* sql) {
   const int code =
       sqlite3_prepare_v3(database_.get(), sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
   if (code == SQLITE_ERROR) {  // a table or column is missing: no store of ours
-    return fail(ErrorKind::invalid, sqlite3_errmsg(database_.get()));
+    return fail(ErrorKind::invalid, clean_text(sqlite3_errmsg(database_.get()), 300));
   }
   if (code != SQLITE_OK) return failure(database_.get(), code);
   return Statement(database_.get(), statement);

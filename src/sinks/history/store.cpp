@@ -19,7 +19,7 @@ namespace dynolog::history {
 namespace {
 
 constexpr std::int64_t kApplication = 0x64796e68;  // "dynh"
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::int64_t kMaxSequence = std::int64_t{1} << 40U;  // thousands of years of blocks
 // A page of the table's tree for each block, besides its own.
@@ -30,7 +30,8 @@ constexpr std::uint64_t kMaxLog = 3U << 20U;
 constexpr std::array kLogs{"-wal", "-shm", "-journal"};
 
 constexpr const char* kTables = R"(
-  CREATE TABLE IF NOT EXISTS series(number INTEGER PRIMARY KEY, key TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS series(
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL, gone_ms INTEGER NOT NULL DEFAULT 0);
   CREATE TABLE IF NOT EXISTS block(
     id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, joined INTEGER NOT NULL, part INTEGER NOT NULL,
     begin_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL, sequence INTEGER NOT NULL,
@@ -105,8 +106,14 @@ class SqliteStore final : public Store {
       const auto row = sql_.all_series.step();
       if (!row) return std::unexpected(row.error());
       if (!*row) return all;
-      all.emplace_back(static_cast<SeriesNumber>(sql_.all_series.integer(0)),
-                       sql_.all_series.bytes(1));
+      const std::int64_t number = sql_.all_series.integer(0);
+      if (number < 0 || number >= std::int64_t{kNoNumber} - 1) {
+        sql_.all_series.reset();
+        return fail(ErrorKind::invalid, "its series have numbers that no history gives them");
+      }
+      all.push_back({.number = static_cast<SeriesNumber>(number),
+                     .key = sql_.all_series.bytes(1),
+                     .gone_ms = sql_.all_series.integer(2)});
     }
   }
 
@@ -204,11 +211,22 @@ class SqliteStore final : public Store {
     if (*application != kApplication) {
       return fail(ErrorKind::invalid, "it is no history of dynolog's");
     }
+    if (*version == 1) return from_version_1();
     if (*version != kVersion) {
       return fail(ErrorKind::invalid, fmt::format("it is of version {}, and this daemon writes {}",
                                                   *version, kVersion));
     }
     return {};
+  }
+
+  // Which did not know since when a series is gone.
+  Status from_version_1() {
+    if (auto begun = database_.execute("BEGIN IMMEDIATE"); !begun) return begun;
+    auto grow =
+        database_.prepare("ALTER TABLE series ADD COLUMN gone_ms INTEGER NOT NULL DEFAULT 0");
+    if (!grow) return std::unexpected(std::move(grow.error()));
+    if (auto grown = grow->run(); !grown) return grown;
+    return database_.execute(fmt::format("PRAGMA user_version={}; COMMIT", kVersion).c_str());
   }
 
   Status prepare() {
@@ -220,13 +238,13 @@ class SqliteStore final : public Store {
         Row{&Statements::begin, "BEGIN IMMEDIATE"},
         Row{&Statements::commit, "COMMIT"},
         Row{&Statements::roll_back, "ROLLBACK"},
-        Row{&Statements::put_series, "INSERT OR REPLACE INTO series VALUES(?,?)"},
+        Row{&Statements::put_series, "INSERT OR REPLACE INTO series VALUES(?,?,?)"},
         Row{&Statements::drop_series, "DELETE FROM series WHERE number=?"},
         Row{&Statements::put_block,
             "INSERT INTO block(kind,joined,part,begin_ms,end_ms,sequence,bytes,data) "
             "VALUES(?,?,?,?,?,?,?,?)"},
         Row{&Statements::drop_block, "DELETE FROM block WHERE id=? RETURNING kind, bytes"},
-        Row{&Statements::all_series, "SELECT number, key FROM series"},
+        Row{&Statements::all_series, "SELECT number, key, gone_ms FROM series"},
         Row{&Statements::find,
             "SELECT id,sequence,part,begin_ms,end_ms FROM block "
             "WHERE kind=? AND part=? AND begin_ms<=? AND end_ms>=? ORDER BY sequence"},
@@ -273,11 +291,14 @@ class SqliteStore final : public Store {
   }
 
   Status put(const Change& change) {
-    for (const auto& [number, key] : change.series) {
-      auto put = sql_.put_series.bind(1, std::int64_t{number}).bind(2, key).run();
+    for (const StoredSeries& series : change.series) {
+      auto put = sql_.put_series.bind(1, std::int64_t{series.number})
+                     .bind(2, series.key)
+                     .bind(3, series.gone_ms)
+                     .run();
       if (!put) return put;
     }
-    for (const SeriesNumber number : change.gone) {
+    for (const SeriesNumber number : change.forgotten) {
       if (auto gone = sql_.drop_series.bind(1, std::int64_t{number}).run(); !gone) return gone;
     }
     for (const std::int64_t id : change.replaced) {
@@ -401,6 +422,7 @@ Result<std::string> own_file(const std::string& directory) {
   const std::string path = directory + "/" + kStoreFile;
   if (auto own = check_logs(path); !own) return std::unexpected(std::move(own.error()));
   const UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0640));
+  if (!file.valid() && (errno == EISDIR || errno == ELOOP)) return not_own(path);
   if (!file.valid()) return fail_errno(errno, path);
   struct stat info{};
   if (::fstat(file.get(), &info) != 0) return fail_errno(errno, path);

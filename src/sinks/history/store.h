@@ -36,7 +36,11 @@ struct StoredBlock {
   std::int64_t end_ms = 0;
 };
 
-using StoredSeries = std::pair<SeriesNumber, std::string>;  // its number and its key
+struct StoredSeries {
+  SeriesNumber number = 0;
+  std::string key;
+  std::int64_t gone_ms = 0;  // when it was last seen; 0: it was not gone yet
+};
 
 // One thread at a time. Errors are of kind invalid when the file is corrupt (then it can only be
 // set aside), exhausted when there is no room on the disk, failed otherwise.
@@ -54,8 +58,8 @@ class Store {
   [[nodiscard]] virtual Result<std::vector<StoredSeries>> series() = 0;
 
   struct Change {
-    std::vector<StoredSeries> series;  // new ones
-    std::vector<SeriesNumber> gone;
+    std::vector<StoredSeries> series;  // new, or changed
+    std::vector<SeriesNumber> forgotten;
     std::vector<NewBlock> blocks;
     std::vector<std::int64_t> replaced;  // blocks, by id
   };
