@@ -66,10 +66,13 @@ def test_formats_and_compression(url):
     assert re.search(r"\r\nContent-Length: [1-9]\d{3,}\r\n", head), head
 
 
-def test_no_users_and_no_pids(url):
+def test_no_users_and_no_pids(served, url):
+    """Where no job is; test_job_metrics.py looks at one with a job."""
     families = page.page_of(url)
-    labels = {name for family in families.values() for _, key in family.series for name, _ in key}
+    pairs = {pair for family in families.values() for _, key in family.series for pair in key}
+    labels = {name for name, _ in pairs}
     assert not labels & {"user", "username", "uid", "pid", "job", "instance"}, labels
+    assert str(served.pid) not in {value for _, value in pairs}
 
 
 def test_parts_of_the_page(url):
