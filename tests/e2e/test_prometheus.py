@@ -181,28 +181,6 @@ def test_only_clients_with_a_certificate(daemon, scratch):
     assert status_of(*come_as("client"), secure(served)) == "200"
 
 
-def complaints_of(text):
-    answer = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True,
-                            text=True, env=environment(), timeout=60)
-    assert answer.returncode in (0, 3), answer.stderr  # 3: it has complaints
-    return {tuple(line.split(" ", 1)) for line in (answer.stdout + answer.stderr).splitlines()}
-
-
-def test_promtool_has_no_more_to_say_than_of_node_exporter(url, scratch):
-    exporter = page.node_exporter(scratch)
-    try:
-        known = complaints_of(page.get(exporter.url + "/metrics"))
-        theirs = page.page_of(exporter.url + "/metrics").keys()
-    finally:
-        exporter.close()
-    ours = complaints_of(page.get(url))
-    # What the host's node_exporter does not offer it cannot complain about, but in kind.
-    kinds = {what for _, what in known}
-    new = {(name, what) for name, what in ours - known if name in theirs or what not in kinds}
-    assert not new
-    assert not {name for name, _ in ours if not name.startswith("node_")}
-
-
 PROMETHEUS = """
 global: {scrape_interval: 1s, scrape_timeout: 1s}
 scrape_configs:
