@@ -27,6 +27,13 @@ class ClassDevices {
   // such directory; every device is closed then.
   template <class Make, class Emit, class Close>
   [[nodiscard]] Status visit(Make&& make, Emit&& emit, Close&& close) {
+    const int error = visit_if_there(make, emit, close);
+    return error == 0 ? Status{} : fail_errno(error, directory_.path());
+  }
+  // The same, and what is wrong is an errno: no text is made of a directory that often is not
+  // there.
+  template <class Make, class Emit, class Close>
+  [[nodiscard]] int visit_if_there(Make&& make, Emit&& emit, Close&& close) {
     const bool listed = directory_.rewind();
     const int error = listed ? 0 : errno;
     known_.begin();
@@ -35,7 +42,7 @@ class ClassDevices {
     known_.finish([&](Known& gone) { close(gone.device); });
     // What is empty may have been removed: the next visit opens it anew.
     if (count_ == 0) directory_.close();
-    return listed ? Status{} : fail_errno(error, directory_.path());
+    return error;
   }
 
   // Devices that the last visit emitted.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,7 @@
 #include "base/system_root.h"
 #include "collectors/asked.h"
 #include "metrics/collector.h"
+#include "metrics/frame_rates.h"
 #include "metrics/frame_writer.h"
 #include "testing/source_tree.h"
 
@@ -101,16 +103,21 @@ class Ticks {
     writer_.end_source(status_);
     events_ = writer_.take_events();
     const Frame& frame = writer_.finish_tick();
+    rates_.update(frame);
     std::map<std::string, double> values;
+    increases_.clear();
     for (Slot slot = 0; slot < frame.table()->size(); ++slot) {
       const Series* series = frame.table()->at(slot);
       if (series == nullptr || !frame.value(slot)) continue;
       std::string key(series->descriptor->id);
       for (const auto& value : series->label_values) key += " " + value;
       values[key] = *frame.value(slot);
+      if (const auto& increase = rates_.of(slot)) increases_[key] = increase->amount;
     }
     return values;
   }
+  // Of counters, from the last tick but one to the last.
+  [[nodiscard]] const std::map<std::string, double>& increases() const { return increases_; }
   [[nodiscard]] const Status& status() const { return status_; }
   [[nodiscard]] const FrameWriter& writer() const { return writer_; }
   // Of the last tick.
@@ -120,6 +127,8 @@ class Ticks {
  private:
   std::unique_ptr<Collector> collector_;
   FrameWriter writer_{1, 100'000};
+  FrameRates rates_{std::chrono::minutes(1)};
+  std::map<std::string, double> increases_;
   int second_ = 0;
   Status status_;
   std::vector<Event> events_;

@@ -100,6 +100,7 @@ inline constexpr std::array kCpuMetrics = {
                      .help = "Soft interrupts of all CPUs by kind",
                      .source = "/proc/stat",
                      .labels = {LabelKey{"vector", "dynolog.softirq"}},
+                     .counter = {.bits = 32},  // the kernel's sums over the CPUs
                      .prometheus = {.name = "node_softirqs_total"},
                      .otlp = {.name = "dynolog.host.softirqs"},
                      .json = {.name = "softirqs.{vector}"}},

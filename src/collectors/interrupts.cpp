@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "base/file.h"
@@ -35,12 +36,12 @@ class InterruptsCollector final : public Collector {
     }
     // A column is another CPU's now: the series begin anew, and so do sums, whose parts are others.
     if (cpus_ != previous_cpus_) close_all(out);
-    double of_devices = 0;
+    std::uint32_t of_devices = 0;
     kinds_.begin();
     lines_.begin();
     InterruptLine line;
     while (take_interrupt_line(rest, line)) {
-      const double sum = read_line(line, out);
+      const std::uint32_t sum = read_line(line, out);
       if (line.is_numbered()) {
         of_devices += sum;
       } else {
@@ -56,18 +57,20 @@ class InterruptsCollector final : public Collector {
  private:
   using Line = std::vector<SeriesHandle>;  // one for each CPU
 
-  // The sum over the CPUs.
-  double read_line(const InterruptLine& line, Samples& out) {
+  // The sum over the CPUs, in as many bits as each of its parts has: when one of them wraps, the
+  // sum stays true to within that. A wider sum would fall by 2^32, from a value that may be far
+  // higher: whoever takes that for a reset would take what is left for an increase.
+  std::uint32_t read_line(const InterruptLine& line, Samples& out) {
     Line* series = nullptr;
     if (per_cpu_ && !is_of_controller(line.type)) {
       series = lines_.next(line.type, [&] { return open(line, out); });
     }
-    double sum = 0;
+    std::uint32_t sum = 0;
     std::string_view rest = line.rest;
     for (std::size_t i = 0; i < cpus_.size(); ++i) {
       const auto count = take_count(rest);
       if (!count) break;  // some lines have fewer
-      sum += static_cast<double>(*count);
+      sum += static_cast<std::uint32_t>(*count);
       if (series != nullptr && i < series->size()) {
         out.set((*series)[i], static_cast<double>(*count));
       }

@@ -17,6 +17,9 @@ inline constexpr std::array kPerCpuLabels = {
     LabelKey{"cpu", "cpu.logical_number"}, LabelKey{"type", "dynolog.interrupt.type"},
     LabelKey{"info", "dynolog.interrupt.info"}, LabelKey{"devices", "dynolog.interrupt.devices"}};
 
+// Each number of the file is of 32 bits. A sum of them is kept to as many (interrupts.cpp).
+inline constexpr CounterTraits kCount{.bits = 32};
+
 }  // namespace interrupts_metrics
 
 inline constexpr std::array kInterruptsMetrics = {
@@ -27,6 +30,7 @@ inline constexpr std::array kInterruptsMetrics = {
                 "call, TLB shootdown, ...), or `device` for all that devices raised",
         .source = "/proc/interrupts",
         .labels = {LabelKey{"kind", "dynolog.interrupt.kind"}},
+        .counter = interrupts_metrics::kCount,
         .prometheus = {.name = "dynolog_interrupts_total"},
         .otlp = {.name = "dynolog.interrupts.kind"},
         .json = {.name = "interrupts.{kind}"}},
@@ -35,6 +39,7 @@ inline constexpr std::array kInterruptsMetrics = {
                      .help = "Each interrupt of each CPU; only where the options ask for it",
                      .source = "/proc/interrupts",
                      .labels = LabelKeys(interrupts_metrics::kPerCpuLabels),
+                     .counter = interrupts_metrics::kCount,
                      .prometheus = {.name = "node_interrupts_total"},
                      .otlp = {.name = "dynolog.interrupts.per_cpu"}},
 };

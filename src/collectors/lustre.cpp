@@ -1,6 +1,7 @@
 // Collectors `lustre` and `lustre_targets`.
 #include "collectors/lustre.h"
 
+#include <cerrno>
 #include <optional>
 #include <string>
 
@@ -40,8 +41,9 @@ class LustreDevices {
       const auto emit_here = [&](std::string_view name, Device& device) {
         emit(name, device, devices->files());
       };
-      const Status here = devices->visit(make, emit_here, close);
-      if (!here && here.error().kind == ErrorKind::denied) listed = here;
+      // One of the two places is never there.
+      const int error = devices->visit_if_there(make, emit_here, close);
+      if (error == EACCES || error == EPERM) listed = fail_errno(error, devices->path());
     }
     return listed;
   }

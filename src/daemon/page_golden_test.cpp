@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "collectors/all_collectors.h"
+#include "daemon/answered.h"
 #include "metrics/sampler.h"
 #include "sinks/prometheus_page.h"
 #include "testing/capturing_log.h"
@@ -18,14 +19,16 @@ namespace dynolog {
 namespace {
 
 // Collectors that ask the running kernel by system calls: no recording of theirs.
-constexpr std::array<std::string_view, 6> kOfThisMachine = {"self",    "ethtool", "timex",
-                                                            "tcpstat", "time",    "uname"};
+constexpr std::array<std::string_view, 5> kOfThisMachine = {"self", "ethtool", "timex", "tcpstat",
+                                                            "time"};
 
 // What the large host's page is compared in: collectors of devices. Its CPUs would be thousands of
 // lines of one kind.
 const std::vector<std::string> kOfDevices = {
-    "bonding", "edac", "hwmon", "infiniband", "infiniband_hw",    "mdadm",        "netclass",
-    "netdev",  "nvme", "rapl",  "selinux",    "powersupplyclass", "thermal_zone", "udp_queues"};
+    "bonding",          "conntrack",     "cpufreq",   "cpuinfo",      "edac",       "hwmon",
+    "infiniband",       "infiniband_hw", "mdadm",     "meminfo_numa", "mountstats", "netclass",
+    "netdev",           "nfs",           "nfsd",      "nvme",         "rapl",       "selinux",
+    "powersupplyclass", "thermal_zone",  "udp_queues"};
 
 // Keeps the frame that it was given last.
 class KeepingSink final : public Sink {
@@ -51,20 +54,6 @@ std::vector<std::string> recorded_collectors() {
   }
   return names;
 }
-
-// A worker that has answered already.
-template <class T>
-class Answered final : public Asked<T> {
- public:
-  explicit Answered(T value)
-      : answer_(std::make_shared<const Answer<T>>(
-            Answer<T>{MonotonicTime(std::chrono::seconds(999)), std::move(value)})) {}
-  void ask() override {}
-  [[nodiscard]] std::shared_ptr<const Answer<T>> newest() const override { return answer_; }
-
- private:
-  std::shared_ptr<const Answer<T>> answer_;
-};
 
 std::vector<MountUsage> made_mounts() {
   constexpr std::uint64_t kGiB = 1U << 30U;
@@ -158,7 +147,7 @@ TEST(PageGolden, OfARecordedHost) {
   compare(page, "vm-2cpu.prom");
 }
 
-// tests/e2e/test_device_page.py compares this page with node_exporter's of the same files.
+// tests/e2e/test_recorded_pages.py compares this page with node_exporter's of the same files.
 TEST(PageGolden, OfALargeHostsDevices) {
   const std::string page = page_of_host("numa-192cpu", kOfDevices);
   EXPECT_GT(std::ranges::count(page, '\n'), 600);

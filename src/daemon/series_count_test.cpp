@@ -1,5 +1,6 @@
 // How many series the page has on a large host: 192 CPUs in two sockets, eight InfiniBand ports,
-// eight drives. docs/prometheus.md says the number; this holds the daemon to it.
+// eight drives, and a job of eight ranks. docs/prometheus.md says the number; this holds the daemon
+// to it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -7,8 +8,10 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "collectors/all_collectors.h"
+#include "daemon/answered.h"
 #include "metrics/frame_writer.h"
 #include "sinks/prometheus_page.h"
 #include "testing/source_tree.h"
@@ -19,7 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kCpus = 192;
-constexpr std::size_t kMostSeries = 12'000;
+constexpr int kRanks = 8;
+constexpr int kMounts = 10;
+constexpr std::size_t kMostSeries = 9'500;
 
 // The recorded host's devices, with the directories of its CPUs, of which each is like another; and
 // what any host has (protocols, memory, pressure) from another recording.
@@ -39,6 +44,15 @@ class LargeHost {
       disks += fmt::format("259 {0} nvme{0}n1 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n", drive);
     }
     put("proc/diskstats", disks);
+    // A job of Slurm's, with a step and a process for each of its ranks.
+    fs::copy(hosts / "slurm-cgroup2/sys", top_ + "/sys", kHow);
+    const fs::path job = top_ + "/sys/fs/cgroup/system.slice/node1_slurmstepd.scope/job_4711";
+    for (int rank = 1; rank < kRanks; ++rank) {
+      fs::copy(job / "step_0", job / fmt::format("step_{}", rank), kHow);
+    }
+    for (int rank = 0; rank < kRanks; ++rank) {
+      fs::copy(hosts / "vm-2cpu/proc/4711", top_ + fmt::format("/proc/{}", pid_of(rank)), kHow);
+    }
   }
   LargeHost(const LargeHost&) = delete;
   LargeHost& operator=(const LargeHost&) = delete;
@@ -51,6 +65,7 @@ class LargeHost {
             .etc = top_ + "/etc",
             .run = top_ + "/run"};
   }
+  [[nodiscard]] static int pid_of(int rank) { return 47'110 + rank; }
 
  private:
   void put(const std::string& path, std::string_view text) const {
@@ -91,12 +106,42 @@ class LargeHost {
   std::string top_;
 };
 
+std::vector<RankFacts> ranks_of_the_job() {
+  std::vector<RankFacts> ranks;
+  for (int number = 0; number < kRanks; ++number) {
+    RankFacts rank;
+    rank.key = {Pid{LargeHost::pid_of(number)}, 73100};  // when the recorded process began
+    rank.job = "4711";
+    rank.scheduler = "slurm";
+    rank.step = rank.rank = rank.local_rank = rank.gpu = fmt::to_string(number);
+    rank.world_size = "8";
+    ranks.push_back(std::move(rank));
+  }
+  return ranks;
+}
+
+std::vector<MountUsage> mounts_of_the_host() {
+  std::vector<MountUsage> mounts;
+  for (int number = 0; number < kMounts; ++number) {
+    MountUsage usage;
+    usage.mount.device = fmt::format("/dev/nvme{}n1", number);
+    usage.mount.mount_point = fmt::format("/data{}", number);
+    usage.mount.type = "ext4";
+    usage.state = MountState::read;
+    usage.room.size = usage.room.files = 1U << 30U;
+    mounts.push_back(std::move(usage));
+  }
+  return mounts;
+}
+
 class LargeHostTest : public testing::Test {
  protected:
   // Of every collector; by collector in `by_source_`.
   std::size_t count_series(const CollectorOptions& options) {
     const LargeHost host;
     CollectorWorld world{.root = host.root(), .read_counters = {}, .options = options};
+    world.ranks = std::make_shared<Answered<std::vector<RankFacts>>>(ranks_of_the_job());
+    world.file_systems = std::make_shared<Answered<std::vector<MountUsage>>>(mounts_of_the_host());
     auto collectors = make_collectors(world, {"ethtool"});  // would ask this machine's drivers
     EXPECT_TRUE(collectors) << collectors.error().message;
     FrameWriter writer(collectors->size(), 100'000);
@@ -128,6 +173,9 @@ TEST_F(LargeHostTest, ThePageHasNoMoreSeriesThanItsDocumentationSays) {
   EXPECT_GE(by_source_["cpu"], kCpus * 10U) << "the host is as large as it should be";
   EXPECT_GE(by_source_["hwmon"], 2 * 49 * 5U);
   EXPECT_GE(by_source_["infiniband"], 9 * 24U);
+  EXPECT_GE(by_source_["jobs"], kRanks * 15U);
+  EXPECT_GE(by_source_["cgroups"], (kRanks + 1) * 20U);
+  EXPECT_GE(by_source_["filesystem"], kMounts * 6U);
 }
 
 }  // namespace

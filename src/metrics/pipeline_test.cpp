@@ -144,6 +144,25 @@ TEST(TickTimer, ReadsHowOftenItHasComeDue) {
   EXPECT_EQ(timer->take(), 0U);
 }
 
+// The kernel's timer is on whole seconds, whenever it was made: it says how long it has still to
+// go.
+TEST(TickTimer, IsDueOnWholeSeconds) {
+  const auto timer = TickTimer::create(seconds(60), read_timer);
+  ASSERT_TRUE(timer);
+  const SystemClock clock;
+  itimerspec left{};
+  const WallTime before = clock.wall();
+  ASSERT_EQ(::timerfd_gettime(timer->fd(), &left), 0);
+  const WallTime after = clock.wall();
+  const auto to_go = seconds(left.it_value.tv_sec) + Nanoseconds(left.it_value.tv_nsec);
+  // The whole minute lies between what it would be if it had been asked at the begin and at the
+  // end.
+  const auto minute = std::chrono::ceil<std::chrono::minutes>(before + to_go - Milliseconds(1));
+  EXPECT_LE(minute, after + to_go + Milliseconds(1));
+  EXPECT_EQ(left.it_interval.tv_sec, 60);
+  EXPECT_EQ(left.it_interval.tv_nsec, 0);
+}
+
 TEST(EventQueue, TheOldestGoFirst) {
   EventQueue queue(2);
   for (const char* kind : {"a", "b", "c"}) queue.push(Event{.kind = kind});

@@ -15,10 +15,15 @@ from harness.waiting import until
 EXPECTED_MISSING = {
     "bcache": "*", "btrfs": "*", "fibrechannel": "*", "ipvs": "*", "systemd": "*",
     "tapestats": "*", "xfs": "*", "zfs": "*",
+    # Which speeds a link could have: settings of the device, which `ethtool` shows.
+    "ethtool": (re.compile(r"node_network_.*(supported|advertised|autonegotiate)"),),
+    # A file of each thread: tens of thousands on a large host.
+    "processes": (re.compile("node_processes_threads_state"),),
 }
+# Off there unless asked for, and on here.
+ASKED_FOR = ("ethtool", "interrupts", "meminfo_numa", "processes", "tcpstat", "cpu.info",
+             "stat.softirq")
 
-# Families about an exporter itself: ours has its own in the place of these.
-ABOUT_IT = re.compile(r"^(go_|promhttp_|process_|node_exporter_build_info|node_scrape_collector_)")
 COUNTERPARTS = {"node_exporter_build_info": "dynolog_build_info"}
 # Of the host's Go programs, not of the host; or unlimited, which we do not say as a number.
 NO_COUNTERPART = {"process_virtual_memory_max_bytes"}
@@ -32,7 +37,11 @@ GAUGE_SLACK = {"node_load1": 5, "node_load5": 5, "node_load15": 5, "node_procs_r
                "node_sockstat_sockets_used": 20, "node_sockstat_TCP_alloc": 20,
                "node_sockstat_TCP_inuse": 20, "node_sockstat_TCP_tw": 100,
                "node_sockstat_TCP_orphan": 20, "node_sockstat_TCP_mem": 50,
-               "node_sockstat_TCP_mem_bytes": 50 * 4096, "node_sockstat_TCP6_inuse": 20}
+               "node_sockstat_TCP_mem_bytes": 50 * 4096, "node_sockstat_TCP6_inuse": 20,
+               "node_tcp_connection_states": 100, "node_processes_state": 100,
+               "node_processes_pids": 100, "node_processes_threads": 500}
+# Of these a series is here from the start, and there as long as it is not 0.
+ABSENT_AT_ZERO = {"node_processes_state", "node_tcp_connection_states"}
 # Where a counter of ours is read at another instant than node_exporter reads its own.
 COUNTER_SLACK = 1e-9
 
@@ -45,11 +54,13 @@ def collectors_of(exporter):
 
 def families_of(exporter, collector):
     families = page.page_of(f"{exporter.url}/metrics?collect[]={collector}")
-    return {name for name in families if not ABOUT_IT.match(name)}
+    return {name for name in families if not page.ABOUT_AN_EXPORTER.match(name)}
 
 
 def series_of(families, name):
     series = families[name].series if name in families else {}
+    if name in ABSENT_AT_ZERO:
+        return {key: value for key, value in series.items() if value > 0}
     if name == "node_network_speed_bytes":  # less than nothing: the kernel does not know the speed
         return {key: value for key, value in series.items() if value >= 0}
     return series
@@ -95,7 +106,7 @@ class Pages:
         before, after = series_of(self.before, name), series_of(self.after, name)
         both = before.keys() & after.keys()  # not what came or went meanwhile
         faults = [f"{name}: has no {dict(key)}" for _, key in both - ours.series.keys()]
-        extra = ours.series.keys() - before.keys() - after.keys()
+        extra = series_of(self.ours, name).keys() - before.keys() - after.keys()
         faults += [f"{name}: has {dict(key)}, which is not there" for _, key in extra]
         for key in both & ours.series.keys():
             if not self.agrees(name, theirs.type, before[key], ours.series[key], after[key]):
@@ -150,25 +161,35 @@ def beside(tmp_path_factory):
         (texts / name).write_text(text)
     exporter = page.node_exporter(tmp_path_factory.mktemp("node_exporter"),
                                   f"--collector.filesystem.mount-points-exclude={MOUNTS_EXCLUDE}",
-                                  f"--collector.textfile.directory={texts}")
+                                  f"--collector.textfile.directory={texts}",
+                                  *(f"--collector.{name}" for name in ASKED_FOR))
     daemon = Daemon("--noenable_ipc_monitor", "--no_tcp", "--prometheus_port=0",
+                    "--interrupts_per_cpu", "--ethtool_include=", "--ethtool_exclude=",
+                    # Once a minute, they would be compared with what was a minute ago.
+                    "--collector_interval=ethtool=2,processes=2,tcpstat=2",
                     f"--textfile_directory={texts}").start()
     yield exporter, daemon
     daemon.close()
     exporter.close()
 
 
-def missing_of(collector):
-    return EXPECTED_MISSING.get(collector, ())
+def missing_of(collector, there):
+    """Of the families that a collector has there, those that are not expected here."""
+    expected = EXPECTED_MISSING.get(collector, ())
+    return set(there) if expected == "*" else {
+        name for name in there for pattern in expected if pattern.fullmatch(name)}
 
 
 def test_every_family_of_our_collectors(beside):
     exporter, daemon = beside
-    wanted = {name for collector in collectors_of(exporter) if missing_of(collector) != "*"
-              for name in families_of(exporter, collector) - set(missing_of(collector))}
-    assert {"node_cpu_seconds_total", "node_load1", "node_forks_total",
+    wanted = set()
+    for collector in collectors_of(exporter):
+        there = families_of(exporter, collector)
+        wanted |= there - missing_of(collector, there)
+    assert {"node_cpu_seconds_total", "node_load1", "node_forks_total", "node_softirqs_total",
             "node_filesystem_avail_bytes", "node_textfile_mtime_seconds", "reboot_needed",
-            "probe_seconds"} <= wanted
+            "probe_seconds", "node_cpu_info", "node_interrupts_total", "node_processes_pids",
+            "node_tcp_connection_states", "node_ethtool_info"} <= wanted
     # A gauge may jump between two readings: what is wrong stays wrong.
     faults = None
     for _ in range(3):
@@ -187,9 +208,7 @@ def test_the_table_of_what_is_missing_only_shrinks(beside):
     ours = page.page_of(page.page_url(daemon)).keys()
     here = {}
     for collector in collectors_of(exporter):
-        missing = missing_of(collector)
-        there = families_of(exporter, collector)
-        found = (there if missing == "*" else there & set(missing)) & ours
+        found = missing_of(collector, families_of(exporter, collector)) & ours
         if found:
             here[collector] = sorted(found)
     assert not here, f"these are here now, take them out of EXPECTED_MISSING: {here}"
@@ -209,7 +228,7 @@ def test_families_about_the_exporter_itself(beside):
     theirs = page.page_of(exporter.url + "/metrics")
     ours = page.page_of(page.page_url(daemon))
     for name in theirs:
-        if not ABOUT_IT.match(name) or name.startswith(("go_", "promhttp_")):
+        if not page.ABOUT_AN_EXPORTER.match(name) or name.startswith(("go_", "promhttp_")):
             continue
         if name in NO_COUNTERPART:
             continue

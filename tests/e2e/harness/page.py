@@ -11,6 +11,9 @@ from harness.daemon import environment
 from harness.waiting import until
 
 _LINE = re.compile(r"^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$")
+# Families about an exporter itself: ours has its own in the place of these.
+ABOUT_AN_EXPORTER = re.compile(
+    r"^(go_|promhttp_|process_|node_exporter_build_info|node_scrape_collector_)")
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)",?')
 
 
@@ -45,6 +48,15 @@ def parse_page(text):
 def get(url, timeout=30):
     with urllib.request.urlopen(url, timeout=timeout) as answer:
         return answer.read().decode()
+
+
+def get_if_ready(url):
+    """None while the server has nothing yet."""
+    try:
+        return get(url)
+    except urllib.error.HTTPError as error:
+        if error.code != 503:
+            raise
 
 
 def page_of(url):
