@@ -43,27 +43,6 @@ Status assign(Options& options, const Assignment& assignment) {
               fmt::format("{}{}{}: {}", assignment.where, between, value, done.error().message));
 }
 
-// The last source wins. What it overrides has to be right all the same: it would count as soon as
-// the later one is taken away, at a start that then fails.
-Result<ByName> merge(const std::vector<Layer>& layers) {
-  ByName merged;
-  Options nobody;
-  for (const Layer& layer : layers) {
-    for (const auto& [name, assignment] : by_name(layer)) {
-      const auto [entry, added] = merged.try_emplace(name, assignment);
-      if (added) continue;
-      const OptionRow* const row = entry->second.option.row;
-      if (row != nullptr && row->assign != nullptr) {
-        if (auto good = assign(nobody, entry->second); !good) {
-          return std::unexpected(std::move(good.error()));
-        }
-      }
-      entry->second = assignment;
-    }
-  }
-  return merged;
-}
-
 bool switched_off(const Assignment& assignment) {
   return assignment.option.kind == ValueKind::flag && assignment.values.back() == "false";
 }
@@ -140,10 +119,12 @@ Status check_together(const Options& options) {
 }  // namespace
 
 Result<Applied> apply_layers(const std::vector<Layer>& layers) {
-  const auto merged = merge(layers);
-  if (!merged) return std::unexpected(merged.error());
+  ByName merged;
+  for (const Layer& layer : layers) {
+    for (auto& [name, assignment] : by_name(layer)) merged.insert_or_assign(name, assignment);
+  }
   Applied applied;
-  for (const auto& [name, assignment] : *merged) {
+  for (const auto& [name, assignment] : merged) {
     if (assignment.option.field != nullptr && assignment.option.field->refused &&
         !switched_off(assignment)) {
       return fail(ErrorKind::invalid, fmt::format("{}: this version has no {}", assignment.where,
@@ -157,7 +138,7 @@ Result<Applied> apply_layers(const std::vector<Layer>& layers) {
   if (auto good = check_together(applied.options); !good) {
     return std::unexpected(std::move(good.error()));
   }
-  applied.warnings = warnings_of(*merged);
+  applied.warnings = warnings_of(merged);
   warn_of_sinks(applied.options.metrics, applied.warnings);
   const CollectorOptions::Net& net = applied.options.metrics.collectors.net;
   if (!net.by_prefix && net.prefixes != CollectorOptions{}.net.prefixes) {

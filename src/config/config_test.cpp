@@ -464,14 +464,6 @@ TEST_F(ConfigTest, ArgvWinsOverFlagfileWinsOverToml) {
   EXPECT_EQ(options({"--config=" + bad, "--port=4"}).rpc.port, 4);
 }
 
-// It would count as soon as the later one is taken away.
-TEST_F(ConfigTest, WhatIsOverriddenHasToBeRightToo) {
-  const std::string toml = "--config=" + file("c.toml", "port = 99999\n");
-  EXPECT_THAT(error({toml, "--port=5"}), AllOf(HasSubstr("c.toml:1"), HasSubstr("99999")));
-  const std::string flags = "--flagfile=" + file("f.gflags", "--log_level=loud\n");
-  EXPECT_THAT(error({flags, "--log_level=info"}), HasSubstr("loud"));
-}
-
 TEST_F(ConfigTest, AFlagfileMayNameTheTomlFile) {
   const std::string toml = file("t", "port = 1");
   const std::string flags = file("f", "--config=" + toml);
