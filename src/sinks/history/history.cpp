@@ -270,8 +270,8 @@ class ThreadedHistory final : public History {
       }
       pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(count));
     }
-    // What a block took to make is needed again in half a minute only, and tables that a reload made
-    // anew are let go of.
+    // What a block took to make is needed again in half a minute only, and tables that a reload
+    // made anew are let go of.
     if (has_written) ::malloc_trim(0);
   }
 
