@@ -32,9 +32,9 @@ inline constexpr std::int64_t kJoinRawSoonerMs = 300'000;
 inline constexpr std::uint64_t kRoomyBytes = 64U << 20U;
 inline constexpr std::int64_t kJoinMinutesMs = 3'600'000;
 inline constexpr std::size_t kMaxKnownSeries = 200'000;
-// Of series that are gone, such as those of processes that ended: more would cost more memory than
-// all else that the daemon holds.
-inline constexpr std::size_t kMaxGoneSeries = 20'000;
+// Of series that are gone, nearly all of them of processes that ended: some 200 bytes of memory
+// each, and more of them would cost more than all else that the daemon holds.
+inline constexpr std::size_t kMaxGoneSeries = 6'000;
 
 struct KeeperWorld {
   Log& log;

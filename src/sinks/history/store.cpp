@@ -371,7 +371,7 @@ class SqliteStore final : public Store {
   static std::uint64_t pages_of(const Change& change) {
     constexpr std::uint64_t kTrees = 16;
     std::uint64_t keys = 0;
-    for (const auto& [number, key] : change.series) keys += key.size() + 16;
+    for (const StoredSeries& series : change.series) keys += series.key.size() + 16;
     std::uint64_t pages = kTrees + keys / (kPage / 2);
     for (const NewBlock& block : change.blocks) pages += block.data.size() / kPage + 2;
     return pages;
