@@ -7,6 +7,7 @@
 
 #include "traces/gzip_deflater.h"
 #include "traces/made_trace_test.h"
+#include "traces/trace_check.h"
 
 namespace dynolog {
 namespace {
