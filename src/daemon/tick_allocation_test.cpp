@@ -103,6 +103,7 @@ class TickAllocations : public testing::Test {
     sinks.push_back(std::move(*page));
     sinks.push_back(history->make_sink());
     Sampler sampler(PipelineOptions{}, std::move(*collectors), std::move(sinks), clock_, log_);
+    make_rows(sampler, *history);
     for (int i = 0; i < 4; ++i) stretch(sampler, *history);
     const std::size_t lines = log_.lines().size();
     counted_ = 0;
@@ -110,17 +111,38 @@ class TickAllocations : public testing::Test {
     EXPECT_EQ(log_.lines().size(), lines) << log_.lines().back().text;
   }
 
-  // The history has written the stretch before when this returns, and its rows are free.
-  void stretch(Sampler& sampler, history::History& history) {
-    const std::size_t before = allocations;
-    for (int i = 0; i < kTicksOfAStretch; ++i) {
-      clock_.now += std::chrono::seconds(10);
-      sampler.tick(0, 0);
-    }
-    counted_ += allocations - before;
+  // As many rows as the history will ever need: its thread answers a question meanwhile, so that
+  // none of them is free again. Later it depends on the two threads' speed how many are in use.
+  void make_rows(Sampler& sampler, history::History& history) {
+    std::promise<void> answering;
+    std::promise<void> made;
+    history.list({.selector = "load.1m"}, [&](const auto&) {
+      answering.set_value();
+      made.get_future().wait();
+    });
+    answering.get_future().wait();
+    for (int i = 0; i < 4 * kTicksOfAStretch; ++i) tick(sampler);
+    made.set_value();
+    wait_for(history);
+  }
+
+  void tick(Sampler& sampler) {
+    clock_.now += std::chrono::seconds(10);
+    sampler.tick(0, 0);
+  }
+
+  static void wait_for(history::History& history) {
     std::promise<void> answered;
     history.list({.selector = "load.1m"}, [&](const auto&) { answered.set_value(); });
     answered.get_future().wait();
+  }
+
+  // The history has written the stretch before when this returns, and its rows are free.
+  void stretch(Sampler& sampler, history::History& history) {
+    const std::size_t before = allocations;
+    for (int i = 0; i < kTicksOfAStretch; ++i) tick(sampler);
+    counted_ += allocations - before;
+    wait_for(history);
     EXPECT_GT(allocations, before) << "the counting works";
   }
 
