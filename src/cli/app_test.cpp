@@ -289,6 +289,7 @@ TEST_F(DynoTest, OneOfTwoFailed) {
             fine.what = "all is well";
             rpc::Finding warning = fine;
             warning.level = "warning";
+            warning.check = "endpoint";
             warning.what = "too\x1b old";
             rpc::Finding broken{.check = "profiler",
                                 .level = "broken",
@@ -409,7 +410,7 @@ TEST_F(DynoTest, OnlyWhatCanBeWhyIsToldWhereNothingMatched) {
   EXPECT_EQ(dyno(here({"gputrace", "--output", "o", "--user", "ada", "--gpu", "0"})), 3);
   EXPECT_THAT(err(), HasSubstr("broken: the name is held\n"));
   EXPECT_THAT(err(), HasSubstr("pid 101: warning: has not called\n"));
-  for (const char* other : {"priority", "synchron", "libkineto", "port", "room", "profiler"}) {
+  for (const char* other : {"priority", "synchron", "libkineto", "port taken", "room", "profiler"}) {
     EXPECT_THAT(err(), Not(HasSubstr(other)));
   }
   const auto request = rpc::decode_diagnose_request(asked.get_future().get());

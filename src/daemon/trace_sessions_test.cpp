@@ -643,6 +643,7 @@ TEST_F(TraceSessionsTest, WhatAProcessMayGoOnWithIsRemovedOnlyWhereItHasLetGo) {
                              .start = clock_.wall() + std::chrono::seconds(1),
                              .time = clock_.monotonic(),
                              .wall = clock_.wall()});
+  clock_.advance(ProcessTrace::Timeouts{}.staged);  // in which it has not read the configuration
   sessions_->on_receipt({.key = put.key,
                          .trace_id = put.request.trace_id,
                          .read = false,
