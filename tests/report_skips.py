@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as ElementTree
 
 
@@ -85,13 +86,50 @@ def may_run_in_real_time():
     return subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
+IN_A_USER_NAMESPACE = """
+import ctypes, os, sys
+tell, told = os.pipe(), os.pipe()
+child = os.fork()
+if child == 0:
+    os.setresgid(4321, 4321, 4321)
+    os.setresuid(4321, 4321, 4321)
+    made = ctypes.CDLL(None).unshare(0x10000000) == 0  # CLONE_NEWUSER
+    os.write(tell[1], b"y" if made else b"n")
+    os.read(told[0], 1)
+    os.setresgid(0, 0, 0)
+    os.setresuid(0, 0, 0)
+    os._exit(0)
+if os.read(tell[0], 1) == b"y":
+    for name in "uid_map", "gid_map":
+        with open(f"/proc/{child}/{name}", "w") as file:
+            file.write("0 100000 1")
+os.write(told[1], b"g")
+sys.exit(os.waitpid(child, 0)[1] != 0)
+"""
+
+
 def may_make_user_namespaces():
-    """As another user, whom root becomes for such a test."""
-    if not is_root() or not shutil.which("setpriv"):
-        return False
-    probe = ["setpriv", "--reuid=4321", "--regid=4321", "--clear-groups", "unshare", "--user",
-             "true"]
-    return subprocess.run(probe, capture_output=True, cwd="/").returncode == 0
+    """As src/testing/user_namespace.h does: a user's, in which root gives it subordinate uids."""
+    return is_root() and subprocess.run([sys.executable, "-c", IN_A_USER_NAMESPACE],
+                                        capture_output=True, cwd="/").returncode == 0
+
+
+def may_use_loop_devices():
+    with tempfile.NamedTemporaryFile() as file:
+        file.truncate(1 << 20)
+        found = subprocess.run(["losetup", "--find", "--show", file.name], capture_output=True,
+                               text=True)
+        if found.returncode == 0:
+            subprocess.run(["losetup", "--detach", found.stdout.strip()], check=True)
+        return found.returncode == 0 and may_mount()
+
+
+def may_make_immutable():
+    with tempfile.NamedTemporaryFile() as file:
+        made = subprocess.run(["chattr", "+i", file.name], capture_output=True).returncode == 0
+        if made:
+            subprocess.run(["chattr", "-i", file.name], check=True)
+        return made
 
 
 def has_program(name):
@@ -102,6 +140,8 @@ def has_program(name):
 # is of a kernel that lacks something, which is nobody's fault.
 NEEDS = [
     (r"/dev/fuse", may_open_fuse),
+    (r"\bloop devices\b", may_use_loop_devices),
+    (r"\bimmutable\b", may_make_immutable),
     (r"\bmount", may_mount),
     (r"\bmemory controller\b", may_limit_memory),
     (r"\b(control groups|cgroups)\b", may_make_groups),

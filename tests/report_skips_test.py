@@ -72,7 +72,8 @@ class ReportSkipsTest(unittest.TestCase):
                        "control groups cannot be made here: x", "needs systemd-tmpfiles",
                        "no control groups of version 2 here", "needs valgrind",
                        "no real-time priority here: {}",
-                       "needs user namespaces of other users", "mounting is not permitted here"):
+                       "needs user namespaces of other users", "no loop devices here",
+                       "no file can be made immutable here", "mounting is not permitted here"):
             with self.subTest(reason):
                 always = [(pattern, lambda: True) for pattern, _ in report_skips.NEEDS]
                 self.assertTrue(report_skips.could_have_run(reason, always))

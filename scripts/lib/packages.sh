@@ -21,7 +21,7 @@ packages_for() {
       ;;
     unit) echo libgtest-dev libgmock-dev python3 procps systemd ;;
     python) echo python3 python3-venv ca-certificates ;;
-    e2e) echo curl dbus-daemon iproute2 mount openssl procps prometheus prometheus-node-exporter util-linux ;;
+    e2e) echo curl dbus-daemon e2fsprogs iproute2 mount openssl procps prometheus prometheus-node-exporter util-linux ;;
     format) echo clang-format-19 ;;
     lint) echo clang-tidy-19 ;;
     fuzz) echo clang-19 libclang-rt-19-dev ;;

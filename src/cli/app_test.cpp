@@ -410,7 +410,8 @@ TEST_F(DynoTest, OnlyWhatCanBeWhyIsToldWhereNothingMatched) {
   EXPECT_EQ(dyno(here({"gputrace", "--output", "o", "--user", "ada", "--gpu", "0"})), 3);
   EXPECT_THAT(err(), HasSubstr("broken: the name is held\n"));
   EXPECT_THAT(err(), HasSubstr("pid 101: warning: has not called\n"));
-  for (const char* other : {"priority", "synchron", "libkineto", "port taken", "room", "profiler"}) {
+  for (const char* other :
+       {"priority", "synchron", "libkineto", "port taken", "room", "profiler"}) {
     EXPECT_THAT(err(), Not(HasSubstr(other)));
   }
   const auto request = rpc::decode_diagnose_request(asked.get_future().get());

@@ -152,6 +152,10 @@ class WiredDaemon final : public Daemon {
   Status run() override {
     const Watch terminate = loop_.on_signal(SIGTERM, [this] { stop("SIGTERM"); });
     const Watch interrupt = loop_.on_signal(SIGINT, [this] { stop("SIGINT"); });
+    const Watch hang_up = loop_.on_signal(SIGHUP, [this] {
+      reload_asked_ = true;
+      if (measures_) reload_if_asked();
+    });
     // Callers who wait by now are answered by the loop's first turn.
     loop_.post([this] { loop_.post([this] { measure(); }); });
     loop_.run();
@@ -165,10 +169,15 @@ class WiredDaemon final : public Daemon {
   void measure() {
     began_ = measuring_.start(options_);
     if (!began_) return loop_.stop();
-    hang_up_ = loop_.on_signal(SIGHUP, [this] { reload(); });
+    measures_ = true;
     report_.ready();
     world_.log.info("dynolog {} runs ({} mode, run directory {})", world_.version, mode(),
                     run_directory_.path());
+    reload_if_asked();
+  }
+
+  void reload_if_asked() {
+    if (std::exchange(reload_asked_, false)) reload();
   }
 
   [[nodiscard]] std::string mode() const { return world_.system_mode ? "system" : "user"; }
@@ -568,7 +577,8 @@ class WiredDaemon final : public Daemon {
                           [this] { return users_.names(); }};
   std::unique_ptr<rpc::Server> rpc_;
   Status began_;
-  Watch hang_up_;
+  bool measures_ = false;  // until then a reload waits
+  bool reload_asked_ = false;
 };
 
 }  // namespace

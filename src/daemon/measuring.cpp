@@ -130,6 +130,7 @@ Status Measuring::start(const Options& options, Collectors collectors) {
   if (!pipeline) return std::unexpected(std::move(pipeline.error()));
   pipeline_ = std::move(*pipeline);
   for (Event& event : std::exchange(early_events_, {})) pipeline_->publish(std::move(event));
+  has_started_ = true;
   return {};
 }
 
@@ -158,7 +159,7 @@ void Measuring::publish(Event event) {
   constexpr std::size_t kMostEarly = 256;  // of sessions that an earlier daemon left
   if (pipeline_) {
     pipeline_->publish(std::move(event));
-  } else if (early_events_.size() < kMostEarly) {
+  } else if (!has_started_ && early_events_.size() < kMostEarly) {
     early_events_.push_back(std::move(event));
   }
 }

@@ -85,6 +85,7 @@ class Measuring {
   std::set<std::string> sink_features_;          // of the sinks that run
   bool lacks_a_sink_ = false;
   std::vector<Event> early_events_;
+  bool has_started_ = false;                   // once
   std::unique_ptr<history::History> history_;  // its sink is the pipeline's
   std::unique_ptr<Pipeline> pipeline_;
 };

@@ -16,6 +16,7 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "testing/user_namespace.h"
 
@@ -385,9 +386,10 @@ class WaitingProcess {
   WaitingProcess(const WaitingProcess&) = delete;
   WaitingProcess& operator=(const WaitingProcess&) = delete;
   void end() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
+    const pid_t pid = std::exchange(pid_, -1);
+    if (pid <= 0) return;
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
   }
   [[nodiscard]] Pid pid() const { return Pid{pid_}; }
   bool made = false;

@@ -11,7 +11,7 @@ import pytest
 
 from harness import frames
 from harness.daemon import Daemon
-from harness.memory_fuse import MemoryFuse
+from harness.memory_fuse import MemoryFuse, need_fuse
 from harness.readings import seconds_of
 from harness.waiting import until
 
@@ -249,6 +249,7 @@ def test_on_memory_nothing_is_written(daemon):
 
 def test_on_a_network_file_system_nothing_is_written(daemon, scratch):
     """FUSE, as sshfs and many of the network are: memory only, less of it, and it is said."""
+    need_fuse()
     place = os.path.join(scratch, "mounted")
     os.mkdir(place)
     mounted = MemoryFuse(place, 0)

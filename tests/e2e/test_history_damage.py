@@ -127,7 +127,7 @@ def test_a_directory_in_its_place_is_left_there(daemon):
 
 def test_one_that_cannot_be_written_is_left_as_it_is(daemon):
     if subprocess.run(["chattr", "+i", daemon.history], capture_output=True).returncode != 0:
-        pytest.skip("files cannot be made immutable here: not root, or not this file system")
+        pytest.skip("no file can be made immutable here")
     try:
         daemon.start()
         wait_for_values(daemon, 3)

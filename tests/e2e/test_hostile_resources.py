@@ -46,9 +46,8 @@ def small_ext4(scratch):
         file.truncate(8 << 20)
     subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", image], check=True)
     os.mkdir(path)
-    mounted = subprocess.run(["mount", "-o", "loop", image, path], capture_output=True, text=True)
-    if mounted.returncode != 0:
-        pytest.skip(f"no file can be mounted here: {mounted.stderr}")
+    if subprocess.run(["mount", "-o", "loop", image, path], capture_output=True).returncode != 0:
+        pytest.skip("no loop devices here")
     yield path
     subprocess.run(["umount", "-l", path], check=True)
 

@@ -62,12 +62,16 @@ def test_a_rank_from_its_first_words_to_its_end(daemon, kineto_job_here, shared_
 
 def says_nobody_who_not_asked(families, job, user):
     labels = {pair for family in families.values() for _, key in family.series for pair in key}
-    values = {value for _, value in labels}
+    # Numbers of other families are those of CPUs and the like.
+    values = {value for series in of_ranks(families).values() for each, _ in series
+              for value in each.values()}
     assert str(job.pid) not in values
     assert (OWNER.pw_name in values) == bool(user)
     assert str(OWNER.pw_uid) not in values
     assert not {name for name, _ in labels} & {"pid", "uid", "username", "comm", "command"}
-    # Nor what the process is called, as the processes of `dyno top` are.
+    # Nor anywhere what the process is called, as the processes of `dyno top` are.
+    values = {value for _, value in labels}
+    assert (OWNER.pw_name in values) == bool(user)
     with open(f"/proc/{job.pid}/comm") as file:
         assert file.read().strip() not in values
     assert not [value for value in values if "kineto_job" in value]

@@ -12,6 +12,7 @@ import pytest
 
 from harness import page, places
 from harness.daemon import Daemon
+from harness.memory_fuse import need_fuse
 from harness.waiting import PATIENCE, until
 
 INIT, STATFS, GETATTR = 26, 17, 3
@@ -142,8 +143,7 @@ def test_hundreds_of_mounts(directory):
 
 def test_a_mount_that_does_not_answer(directory):
     """Its figures are absent and everything else goes on; it is told once, and when it is over."""
-    if not os.path.exists("/dev/fuse"):
-        pytest.skip("needs /dev/fuse")
+    need_fuse()
     hanging = HangingFuse(f"{directory}/nfs")
     daemon = None
     try:
@@ -181,8 +181,7 @@ def test_a_mount_that_does_not_answer(directory):
 
 
 def test_the_end_does_not_wait_for_it(directory):
-    if not os.path.exists("/dev/fuse"):
-        pytest.skip("needs /dev/fuse")
+    need_fuse()
     hanging = HangingFuse(f"{directory}/nfs")
     try:
         daemon = daemon_with_page()

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from harness import places, traces
-from harness.memory_fuse import MemoryFuse
+from harness.memory_fuse import MemoryFuse, need_fuse
 from harness.waiting import until
 
 ALICE = 20001
@@ -19,8 +19,7 @@ def home(scratch):
     made = []
 
     def mount(room=1 << 40, error=errno.EDQUOT):
-        if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-            pytest.skip("needs /dev/fuse")
+        need_fuse()
         path = os.path.join(scratch, "home")
         os.mkdir(path)
         os.chown(path, ALICE, ALICE)

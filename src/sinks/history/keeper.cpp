@@ -54,8 +54,11 @@ void Keeper::open() {
   }
   auto store = open_directory();
   if (store) return take_directory(std::move(*store));
-  // A disk that is full gets room, another daemon ends.
-  const Error& why = store.error();
+  do_without(store.error());
+}
+
+// In memory for now: a disk that is full gets room, another daemon ends. For all else for good.
+void Keeper::do_without(const Error& why) {
   may_come_ = why.kind == ErrorKind::exhausted || why.kind == ErrorKind::unavailable;
   open_memory(may_come_
                   ? fmt::format("{}; tried again every {} s", why.message, kWriteEveryMs / 1000)
@@ -66,6 +69,7 @@ void Keeper::try_directory() {
   auto store = open_directory();
   if (!store) return;
   take_directory(std::move(*store));
+  if (!on_disk_) return;  // it was damaged, and could not be begun anew
   world_.log.info("the history is in {} from now on; what was kept in memory meanwhile is gone",
                   world_.directory);
 }
@@ -129,9 +133,9 @@ void Keeper::begin_anew(const Error& why) {
                    aside ? "; what there was is now " + *aside : std::string());
   auto store = aside ? Store::open({world_.directory, world_.bytes})
                      : Result<std::unique_ptr<Store>>(std::unexpected(aside.error()));
-  if (!store) return open_memory(std::move(store.error().message));
+  if (!store) return do_without(store.error());
   store_ = std::move(*store);
-  if (auto taken = take_over(); !taken) return open_memory(taken.error().message);
+  if (auto taken = take_over(); !taken) return do_without(taken.error());
   world_.report("ok", "");
 }
 

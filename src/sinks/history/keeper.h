@@ -77,6 +77,7 @@ class Keeper final : public BlockSource {
   void try_directory();
   void take_directory(std::unique_ptr<Store> store);
   [[nodiscard]] Result<std::unique_ptr<Store>> open_directory();
+  void do_without(const Error& why);
   void open_memory(std::string reason);
   Status take_over();
   void adopt(const Status& status);

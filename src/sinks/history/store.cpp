@@ -187,8 +187,7 @@ class SqliteStore final : public Store {
     const auto mode = database_.text_of("PRAGMA journal_mode=WAL");
     if (!mode) return std::unexpected(mode.error());
     if (*mode != "wal") {
-      return fail(ErrorKind::unavailable,
-                  "its file system does not let SQLite keep a write-ahead log");
+      return fail(ErrorKind::failed, "its file system does not let SQLite keep a write-ahead log");
     }
     return database_.execute(fmt::format("PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint={};"
                                          "PRAGMA journal_size_limit={}",

@@ -61,14 +61,7 @@ def get_if_ready(url):
 
 def page_of(url):
     """The page, once there is one: until the first reading it is answered with 503."""
-    def look():
-        try:
-            return get(url)
-        except urllib.error.HTTPError as error:
-            if error.code != 503:
-                raise
-            return None
-    return parse_page(until("the first reading", look))
+    return parse_page(until("the first reading", lambda: get_if_ready(url)))
 
 
 def page_url(daemon, path="/metrics"):
