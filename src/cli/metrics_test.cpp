@@ -91,6 +91,31 @@ TEST_F(MetricsTest, NoValuesAndNoSuchMetricAreThree) {
   EXPECT_THAT(err(), HasSubstr("there is no metric 'x'"));
 }
 
+TEST_F(MetricsTest, OneOfSeveralThatIsNotThereHidesNothing) {
+  auto reply = two_series();
+  reply.results.emplace_back().selector = "net\x1b.gone";
+  auto none = reply;
+  none.results.erase(none.results.begin());
+  std::string asked;
+  daemon({[&](FakePeer& peer) {
+            asked = peer.request();
+            peer.reply(rpc::encode(reply));
+          },
+          [&](FakePeer& peer) {
+            (void)peer.request();
+            peer.reply(rpc::encode(none));
+            asked = peer.request();
+            peer.reply(rpc::encode(rpc::ErrorReply{"not_found", "there is no metric 'x'"}));
+          }});
+  EXPECT_EQ(dyno(here({"metrics", "query", "net.received_bytes", "net.gone"})), 3);
+  EXPECT_TRUE(rpc::decode_query_metrics_request(asked)->absent_ok);
+  EXPECT_THAT(out(), HasSubstr("eth0"));
+  EXPECT_THAT(err(), HasSubstr("nothing is kept of net\xEF\xBF\xBD.gone; `dyno metrics list`"));
+  EXPECT_EQ(dyno(here({"metrics", "query", "x", "y"})), 3);
+  EXPECT_FALSE(rpc::decode_query_metrics_request(asked)->absent_ok);
+  EXPECT_THAT(err(), HasSubstr("there is no metric 'x'"));
+}
+
 TEST_F(MetricsTest, WhatExcludesEachOtherIsRefusedBeforeAnybodyIsAsked) {
   EXPECT_EQ(dyno(here({"metrics", "query", "m", "--csv", "--json"})), 2);
   EXPECT_THAT(err(), HasSubstr("--csv and --json exclude each other"));

@@ -49,7 +49,9 @@ class Answer {
     reply_.users.emplace().pairs = std::move(users);
     return *this;
   }
-  [[nodiscard]] Snapshot snapshot() const { return read_snapshot(reply_, std::nullopt, kNow); }
+  [[nodiscard]] Snapshot snapshot(std::optional<std::int64_t> at_ms = std::nullopt) const {
+    return read_snapshot(reply_, at_ms, kNow);
+  }
 
  private:
   rpc::QueryMetricsReply reply_;
@@ -127,6 +129,20 @@ TEST(TopSnapshot, WhoHasEndedIsNoProcessOfNow) {
   const Snapshot fresh =
       Answer(kNow).with("process.cpu_time", process("7", 0.5, kNow - 1000)).snapshot();
   EXPECT_THAT(text_of(fresh), Not(HasSubstr("ago")));
+}
+
+// The daemon knows its series, and has no value of then.
+TEST(TopSnapshot, WhoCameLaterIsNoProcessOfThePast) {
+  auto later = series({{"pid", "9"}, {"command", "python"}, {"uid", "1000"}}, 0);
+  later.values = {std::nullopt};
+  const auto there = series({{"pid", "7"}, {"command", "python"}, {"uid", "1000"}}, 1024);
+  const Snapshot snapshot = Answer(kNow)
+                                .with("process.cpu_time", later)
+                                .with("process.resident_memory", later)
+                                .with("process.resident_memory", there)
+                                .snapshot(kNow);
+  ASSERT_EQ(snapshot.processes.size(), 1U);
+  EXPECT_EQ(snapshot.processes[0].pid, 7);
 }
 
 rpc::ProcessRow rank_of_a_job(std::int64_t pid, int rank) {

@@ -232,7 +232,7 @@ std::vector<std::string> unmatched_names(const Candidates& candidates, const Sel
     say_unless(
         candidates.matched,
         [&](const ProcessEntry& entry) { return candidates.family.job(entry).rank == rank; },
-        fmt::format("rank {}: no such process here", rank));
+        fmt::format("rank {}: no process here has it and is what else was asked for", rank));
   }
   for (const int gpu : selection.gpus) {
     say_unless(

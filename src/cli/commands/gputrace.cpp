@@ -103,7 +103,8 @@ class GputraceCommand final : public Command {
     app.add_option("--gpu", options_.gpus, "That hold one of these GPUs of their host: 0,2-3")
         ->check(not_empty())
         ->group(group);
-    app.add_option("--container", options_.container, "In this container: its id, or how it begins")
+    app.add_option("--container", options_.container,
+                   "In this container: name, id, or 6 characters of it")
         ->check(not_empty())
         ->group(group);
     app.add_flag("--all", options_.all, "Of several users or jobs at once (root)")->group(group);

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include <CLI/App.hpp>
 
+#include "base/text.h"
 #include "cli/clean_metrics.h"
 #include "cli/client.h"
 #include "cli/metric_text.h"
@@ -212,6 +214,8 @@ class MetricsCommand final : public Command {
             .utf8 = is_utf8(world)};
   }
 
+  static bool is_absent(const rpc::MetricResult& result) { return result.series.empty(); }
+
   static ExitCode failed(const World& world, const Client& client, CallFailure failure) {
     if (client.may_be_existing_daemon(failure)) {
       failure.error.message += "; an existing dynolog daemon keeps no metrics";
@@ -226,8 +230,18 @@ class MetricsCommand final : public Command {
       return ExitCode::usage;
     }
     Client client(world, global);
-    const auto reply = client.ask<rpc::QueryMetricsReply>(
-        rpc::encode(request_of(options_, world.clock.wall())), rpc::decode_query_metrics_reply);
+    auto request = request_of(options_, world.clock.wall());
+    const auto ask = [&] {
+      return client.ask<rpc::QueryMetricsReply>(rpc::encode(request),
+                                                rpc::decode_query_metrics_reply);
+    };
+    // One of several that is not there hides nothing of the others.
+    request.absent_ok = request.expressions.size() > 1;
+    auto reply = ask();
+    if (reply && request.absent_ok && std::ranges::all_of(reply->results, is_absent)) {
+      request.absent_ok = false;  // the error says why
+      reply = ask();
+    }
     if (!reply) return failed(world, client, reply.error());
     if (global.json) {
       world.out << pretty_json(rpc::encode(*reply));
@@ -236,6 +250,14 @@ class MetricsCommand final : public Command {
     } else {
       world.out << render_metrics(*reply, look_of(world));
     }
+    bool is_whole = true;
+    for (const rpc::MetricResult& result : reply->results) {
+      if (!request.absent_ok || !is_absent(result)) continue;
+      is_whole = false;
+      world.err << fmt::format("dyno: nothing is kept of {}; `dyno metrics list` shows all\n",
+                               clean_text(result.selector, 200));
+    }
+    if (!is_whole) return ExitCode::nothing_matched;
     if (has_values(*reply)) return ExitCode::ok;
     world.err << "dyno: there are no values in that time; `dyno metrics list` says since when "
                  "there are\n";

@@ -227,7 +227,7 @@ std::vector<Link> ports_of(const Reader& reader) {
 }
 
 // The busiest of the host, as the daemon chooses them.
-std::vector<Process> processes_of(const Reader& reader) {
+std::vector<Process> processes_of(const Reader& reader, bool of_the_past) {
   std::vector<Process> processes;
   const auto process_of = [&](const rpc::MetricSeries& series) -> Process* {
     const auto pid = parse_number<std::int64_t>(label_of(series, "pid"));
@@ -252,6 +252,12 @@ std::vector<Process> processes_of(const Reader& reader) {
     if (const Figure share = value_of(series); process != processes.end() && share) {
       process->cpu = *share * kPercent;
     }
+  }
+  // Of the past a process is listed by what is known of that moment: those that came later, and
+  // those that were gone, have nothing.
+  if (of_the_past) {
+    std::erase_if(processes,
+                  [](const Process& process) { return !process.cpu && !process.memory; });
   }
   return processes;
 }
@@ -317,7 +323,7 @@ Snapshot read_snapshot(const rpc::QueryMetricsReply& reply, std::optional<std::i
   snapshot.disks = disks_of(reader);
   snapshot.links = ports_of(reader);
   for (Link& link : interfaces_of(reader)) snapshot.links.push_back(std::move(link));
-  snapshot.processes = processes_of(reader);
+  snapshot.processes = processes_of(reader, at_ms.has_value());
   snapshot.processes_age_s = age_of_processes(reader);
   snapshot.daemon_cpu = reader.one(kDaemonCpu);
   snapshot.daemon_memory = reader.one(kDaemonMemory);
