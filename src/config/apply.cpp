@@ -146,6 +146,10 @@ Result<Applied> apply_layers(const std::vector<Layer>& layers) {
         "--allow_interface_prefixes has no effect without --filter_nic_interfaces");
   }
   const PrometheusSinkOptions& page = applied.options.metrics.prometheus;
+  if (page.enabled && page.families.dcgm && !page.families.node && !page.families.own) {
+    applied.warnings.emplace_back(
+        "--prometheus_families=dcgm leaves the page empty: GPUs have no figures yet");
+  }
   const bool has_secret = !page.basic_auth_file.empty() || !page.token_file.empty();
   if (page.enabled && has_secret && page.tls_certificate.empty() && !is_loopback(page.address)) {
     applied.warnings.push_back(

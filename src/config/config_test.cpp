@@ -318,6 +318,8 @@ TEST_F(ConfigTest, SecretsInClearTextArePointedOut) {
   };
   EXPECT_THAT(warnings({"--prometheus_address=::"}), ElementsAre(HasSubstr("in clear text")));
   EXPECT_THAT(warnings({}), ElementsAre());
+  EXPECT_THAT(warnings({"--prometheus_families=dcgm"}), ElementsAre(HasSubstr("page empty")));
+  EXPECT_THAT(warnings({"--prometheus_families=dcgm,own"}), ElementsAre());
   EXPECT_THAT(
       warnings({"--prometheus_address=::", "--prometheus_tls_cert=/c", "--prometheus_tls_key=/k"}),
       ElementsAre());
