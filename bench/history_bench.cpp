@@ -69,7 +69,7 @@ std::vector<std::unique_ptr<Row>> record(int seconds) {
   std::vector<std::unique_ptr<Sink>> sinks;
   sinks.push_back(std::make_unique<Recorder>(rows));
   Sampler sampler({}, std::move(*collectors), std::move(sinks), clock, *log);
-  auto timer = TickTimer::create(std::chrono::seconds(1));
+  auto timer = TickTimer::create(std::chrono::seconds(1), read_timer);
   for (int i = 0; i < seconds; ++i) {
     pollfd ready{timer->fd(), POLLIN, 0};
     ::poll(&ready, 1, -1);
