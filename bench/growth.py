@@ -26,7 +26,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "e2e"))
 
-from harness import datagrams, places  # noqa: E402
+from harness import datagrams, page, places  # noqa: E402
 from harness.daemon import Daemon  # noqa: E402
 from harness.waiting import until  # noqa: E402
 
@@ -195,9 +195,14 @@ def held(pid):
 
 
 def at_rest(daemon):
-    """What it holds once it has seen the last of its clients end."""
+    """What it holds once it measures and has seen the last of its clients end."""
+    page.page_of(page.page_url(daemon))
     until("the daemon to have no client", lambda: not daemon.processes())
-    return held(daemon.pid)
+    before = None
+    while before != (now := held(daemon.pid)):  # workers start, and are let go of
+        before = now
+        time.sleep(3)
+    return now
 
 
 def back_at(daemon, rest):
@@ -235,6 +240,7 @@ def load(daemon, sockets, config, total_polls, total_calls):
 
     polls(sockets, CLIENTS)  # what is made at the first poll and call is no growth
     calls(rpc, 10)
+    reload(daemon, config)
     rest = at_rest(daemon)
     before = dict(daemon.status()["counters"])
     answered = 0

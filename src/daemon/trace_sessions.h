@@ -126,6 +126,7 @@ class TraceSessions final : public rpc::TraceService {
   void changed(Live& live, ProcessTrace& trace);
   // Given up on, but its process went on: what it may yet write is brought to its place as well.
   void expect_late(Live& live, Pid pid);
+  [[nodiscard]] Timer late_timer(const SessionId& id, Pid pid, Nanoseconds wait);
   void on_late_file(Live& live, ProcessTrace& trace, FileEvent event);
   void end_late(const SessionId& id, Pid pid);
   void note_end(Live& live, const ProcessTrace& trace);

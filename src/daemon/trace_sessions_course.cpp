@@ -10,6 +10,12 @@
 
 namespace dynolog {
 
+namespace {
+
+constexpr Nanoseconds kLastNews = std::chrono::seconds(5);  // of files, after a process's end
+
+}  // namespace
+
 void TraceSessions::with_trace(const ProcessKey& key, const std::string& trace_id,
                                const Input& input) {
   const auto active = active_.find(key.pid);
@@ -67,6 +73,13 @@ void TraceSessions::on_not_handed_over(const KinetoNotHandedOver& event) {
 void TraceSessions::on_ended(const KinetoEnded& ended) {
   with_trace(ended.key, "",
              [&](ProcessTrace& trace) { return trace.on_process_end(world_.clock.monotonic()); });
+  // Who has ended writes no late file; the news of one may be under way.
+  for (auto& [id, live] : sessions_) {
+    const auto late = live->late.find(ended.key.pid);
+    if (late == live->late.end()) continue;
+    if (live->session.traces.at(ended.key.pid).key() != ended.key) continue;
+    late->second = late_timer(id, ended.key.pid, kLastNews);
+  }
 }
 
 void TraceSessions::on_file(const SessionId& id, const Tenant& from, FileEvent event) {
@@ -190,9 +203,12 @@ void TraceSessions::note_end(Live& live, const ProcessTrace& trace) {
 }
 
 void TraceSessions::expect_late(Live& live, Pid pid) {
-  live.late[pid] = world_.loop.after(world_.timeouts.write, [this, id = live.session.id, pid] {
-    world_.loop.post([this, id, pid] { end_late(id, pid); });
-  });
+  live.late[pid] = late_timer(live.session.id, pid, world_.timeouts.write);
+}
+
+Timer TraceSessions::late_timer(const SessionId& id, Pid pid, Nanoseconds wait) {
+  return world_.loop.after(
+      wait, [this, id, pid] { world_.loop.post([this, id, pid] { end_late(id, pid); }); });
 }
 
 void TraceSessions::on_late_file(Live& live, ProcessTrace& trace, FileEvent event) {
