@@ -39,7 +39,9 @@ GAUGE_SLACK = {"node_load1": 5, "node_load5": 5, "node_load15": 5, "node_procs_r
                "node_sockstat_TCP_orphan": 20, "node_sockstat_TCP_mem": 50,
                "node_sockstat_TCP_mem_bytes": 50 * 4096, "node_sockstat_TCP6_inuse": 20,
                "node_tcp_connection_states": 100, "node_processes_state": 100,
-               "node_processes_pids": 100, "node_processes_threads": 500}
+               "node_processes_pids": 100, "node_processes_threads": 500,
+               # Stacks of threads that come and go.
+               "node_memory_VmallocUsed_bytes": 1 << 20}
 # Of these a series is here from the start, and there as long as it is not 0.
 ABSENT_AT_ZERO = {"node_processes_state", "node_tcp_connection_states"}
 # Where a counter of ours is read at another instant than node_exporter reads its own.
