@@ -187,15 +187,19 @@ Result<inet_diag_msg> ask_kernel(const DiagRequest& request) {
   return parse_answer({buffer.data(), static_cast<std::size_t>(size)}, request);
 }
 
-// False also when that cannot be told.
-bool is_ours_or_the_first(int user_namespace) {
+// A user namespace.
+bool is_ours_or_the_first(const struct stat& status) {
   constexpr ino_t kFirstUserNamespace = 0xEFFFFFFD;  // PROC_USER_INIT_INO
   struct stat ours{};
-  struct stat status{};
-  if (::fstat(user_namespace, &status) != 0) return false;
   if (status.st_ino == kFirstUserNamespace) return true;
   return ::stat("/proc/self/ns/user", &ours) == 0 && ours.st_ino == status.st_ino &&
          ours.st_dev == status.st_dev;
+}
+
+// False also when that cannot be told.
+bool is_ours_or_the_first(int user_namespace) {
+  struct stat status{};
+  return ::fstat(user_namespace, &status) == 0 && is_ours_or_the_first(status);
 }
 
 }  // namespace
@@ -228,6 +232,9 @@ Nanoseconds since_boot() {
 
 std::optional<Uid> accountable_uid(Pid pid, Uid uid) {
   const std::string path = "/proc/" + std::to_string(pid.value) + "/ns/user";
+  // Nearly all are in ours, and hundreds may call in at once: one question then.
+  struct stat status{};
+  if (::stat(path.c_str(), &status) == 0 && is_ours_or_the_first(status)) return uid;
   UniqueFd inside(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!inside.valid()) {
     return errno == ENOENT || errno == ESRCH ? std::nullopt : std::optional(uid);
