@@ -119,15 +119,15 @@ class InfinibandCollector final : public Collector {
     }
     adapter.info.emit(kInfinibandMetrics[0], device, out);
     for (Port& port : adapter.ports) {
-      emit_states(device, port, out);
-      emit_counters(device, port, adapter.is_efa, out);
+      (void)adapters_.files().within({device, "ports", port.number}, [&] {
+        emit_states(device, port, out);
+        emit_counters(device, port, adapter.is_efa, out);
+      });
     }
   }
 
   void emit_states(std::string_view device, Port& port, Samples& out) {
-    const auto read = [&](std::string_view file) {
-      return adapters_.files().read({device, "ports", port.number, file});
-    };
+    const auto read = [&](std::string_view file) { return adapters_.files().read({file}); };
     const auto set = [&](std::size_t state, std::optional<double> value) {
       if (!value) return;
       SeriesHandle& series = port.states[state];
@@ -144,8 +144,7 @@ class InfinibandCollector final : public Collector {
     const auto set = [&](std::size_t counter, std::string_view file, double divisor) {
       const AttributeMetric attribute{file, &kInfinibandMetrics[kInfinibandStates + counter],
                                       divisor};
-      port.counters.set(counter, attribute, labels,
-                        adapters_.files().number({device, "ports", port.number, file}), out);
+      port.counters.set(counter, attribute, labels, adapters_.files().number({file}), out);
     };
     if (efa) {
       for (const EfaCounter& counter : kEfaCounters) set(counter.counter, counter.file, 1);

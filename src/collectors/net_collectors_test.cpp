@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "collectors/arp.h"
 #include "collectors/collector_fixture.h"
@@ -121,6 +123,31 @@ TEST_F(NetclassCollectorTest, ALinkThatGoesDownIsAnotherInfo) {
   EXPECT_THAT(values, Not(Contains(Key("net.speed eth0"))));
   tree_.remove("sys/class/net/eth0");
   EXPECT_TRUE(ticks.tick().empty());
+}
+
+// What cannot change without a sign of it is not read each time.
+TEST_F(NetclassCollectorTest, ReadsAllOfALinkThatChangedAndNowAndThen) {
+  add("eth0", "up\n", "1000\n");
+  const std::string at = "sys/class/net/eth0/";
+  tree_.put(at + "mtu", "1500\n");
+  tree_.put(at + "carrier_changes", "1\n");
+  Ticks ticks(must(make_netclass_collector(tree_.root(), {})));
+  EXPECT_EQ(ticks.tick().at("net.mtu eth0"), 1500);
+  tree_.put(at + "mtu", "9000\n");
+  EXPECT_EQ(ticks.tick().at("net.mtu eth0"), 1500) << "not looked at, and still there";
+  for (const auto& [file, text] : std::map<std::string, std::string>{{"carrier_changes", "2\n"},
+                                                                     {"carrier", "1\n"},
+                                                                     {"flags", "0x1043\n"},
+                                                                     {"ifindex", "3\n"},
+                                                                     {"operstate", "dormant\n"}}) {
+    tree_.put(at + "mtu", "1500\n");
+    tree_.put(at + file, text);
+    EXPECT_EQ(ticks.tick().at("net.mtu eth0"), 1500) << file;
+    tree_.put(at + "mtu", "9000\n");
+    EXPECT_EQ(ticks.tick().at("net.mtu eth0"), 1500) << "before the next change";
+  }
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(ticks.tick().at("net.mtu eth0"), 1500);
+  EXPECT_EQ(ticks.tick().at("net.mtu eth0"), 9000) << "the sixth look since";
 }
 
 TEST(NetclassCollector, AHostWithoutIsNotAvailable) {

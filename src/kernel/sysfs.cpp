@@ -18,17 +18,27 @@ constexpr std::size_t kMaxLong = 256U << 10U;
 
 }  // namespace
 
-void AttributeReader::set_path(std::initializer_list<std::string_view> parts) {
-  path_ = directory_;
+bool AttributeReader::enter(std::initializer_list<std::string_view> parts) {
+  const int base = set_path(parts);
+  UniqueFd fd(::openat(base, path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  error_ = fd.valid() ? 0 : errno;
+  inside_ = std::move(fd);
+  return inside_.valid();
+}
+
+int AttributeReader::set_path(std::initializer_list<std::string_view> parts) {
+  path_.clear();
+  if (!inside_.valid()) path_ = directory_;
   for (const std::string_view part : parts) {
-    path_ += '/';
+    if (!path_.empty()) path_ += '/';
     path_ += part;
   }
+  return inside_.valid() ? inside_.get() : AT_FDCWD;
 }
 
 UniqueFd AttributeReader::open(std::initializer_list<std::string_view> parts) {
-  set_path(parts);
-  UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const int base = set_path(parts);
+  UniqueFd fd(::openat(base, path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   error_ = fd.valid() ? 0 : errno;
   return fd;
 }
@@ -84,14 +94,14 @@ std::optional<double> AttributeReader::number(std::initializer_list<std::string_
 }
 
 bool AttributeReader::exists(std::initializer_list<std::string_view> parts) {
-  set_path(parts);
-  return ::access(path_.c_str(), F_OK) == 0;
+  const int base = set_path(parts);
+  return ::faccessat(base, path_.c_str(), F_OK, 0) == 0;
 }
 
 std::uint64_t AttributeReader::identity(std::initializer_list<std::string_view> parts) {
-  set_path(parts);
+  const int base = set_path(parts);
   struct stat status{};
-  return ::stat(path_.c_str(), &status) == 0 ? status.st_ino : 0;
+  return ::fstatat(base, path_.c_str(), &status, 0) == 0 ? status.st_ino : 0;
 }
 
 bool KeptDirectory::rewind() {

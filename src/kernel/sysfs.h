@@ -33,15 +33,30 @@ class AttributeReader {
   [[nodiscard]] bool exists(std::initializer_list<std::string_view> parts);
   // Tells a device from another one that has its name by now; 0: there is none.
   [[nodiscard]] std::uint64_t identity(std::initializer_list<std::string_view> parts);
+
+  // Calls `read()`, for which all parts are below directory/part/part: of many files in one place,
+  // the path there is walked once, and what a link names stays one device. False: there is no such
+  // directory, and nothing was called.
+  template <class Read>
+  [[nodiscard]] bool within(std::initializer_list<std::string_view> parts, Read&& read) {
+    if (!enter(parts)) return false;
+    read();
+    inside_.reset();
+    return true;
+  }
+
   // Why the last read(), read_long() or number() had nothing: an errno; 0 when it had, or when it
   // was no number.
   [[nodiscard]] int error() const { return error_; }
 
  private:
-  void set_path(std::initializer_list<std::string_view> parts);
+  [[nodiscard]] bool enter(std::initializer_list<std::string_view> parts);
+  // Sets path_; returns what it is relative to.
+  int set_path(std::initializer_list<std::string_view> parts);
   [[nodiscard]] UniqueFd open(std::initializer_list<std::string_view> parts);
 
   std::string directory_;
+  UniqueFd inside_;
   std::string path_;
   int error_ = 0;
   std::array<char, 4096> buffer_{};

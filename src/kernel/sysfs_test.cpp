@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -42,6 +43,32 @@ TEST_F(SysfsTest, ReadsTextAndNumbers) {
   EXPECT_EQ(reader.number({"eth0", "odd"}), std::nullopt);
   EXPECT_TRUE(reader.exists({"eth0"}));
   EXPECT_FALSE(reader.exists({"eth1"}));
+}
+
+TEST_F(SysfsTest, ReadsManyFilesOfOnePlaceBelowIt) {
+  put("devices/a/speed", "1\n");
+  put("devices/a/statistics/errors", "7\n");
+  put("devices/b/speed", "2\n");
+  std::filesystem::create_directories(top_ + "/net");
+  const std::filesystem::path link = top_ + "/net/eth0";
+  std::filesystem::create_symlink("../devices/a", link);
+  AttributeReader reader(top_);
+  EXPECT_TRUE(reader.within({"net", "eth0"}, [&] {
+    EXPECT_EQ(reader.number({"speed"}), 1);
+    EXPECT_EQ(reader.number({"statistics", "errors"}), 7);
+    EXPECT_TRUE(reader.exists({"speed"}));
+    EXPECT_FALSE(reader.exists({"devices"}));
+    EXPECT_NE(reader.identity({"speed"}), 0);
+    // The name is another device's by now: these reads are still of the one that it was.
+    std::filesystem::remove(link);
+    std::filesystem::create_symlink("../devices/b", link);
+    EXPECT_EQ(reader.number({"speed"}), 1);
+  }));
+  EXPECT_EQ(reader.number({"net", "eth0", "speed"}), 2) << "from the top again";
+  EXPECT_FALSE(reader.within({"net", "eth1"}, [] { FAIL() << "no such device"; }));
+  EXPECT_EQ(reader.error(), ENOENT);
+  EXPECT_FALSE(reader.within({"net", "eth0", "speed"}, [] { FAIL() << "a file"; }));
+  EXPECT_EQ(reader.number({"net", "eth0", "speed"}), 2);
 }
 
 TEST_F(SysfsTest, ListsADirectoryAgain) {
