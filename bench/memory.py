@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Does the daemon's memory stay flat? It runs with all of its sinks and with callers: the page is
 scraped, its history is asked, OTLP and JSON lines go out, a process polls for traces. Each minute it
-prints what the daemon and its workers hold; at the end how that rose over the last two thirds, as a
-straight line through all readings has it.
+prints what the daemon and its workers hold; at the end how that rose, as a straight line through all
+readings has it. What counts begins once the history has joined its first quarter of an hour, for which
+it makes tables that it keeps: up to 16 minutes after the start.
 
-Usage: memory.py [MINUTES, default 30]. Ends with 1 when PSS or private dirty memory rose by more than
-5 % or descriptors became more. Needs root.
+Usage: memory.py [MINUTES that count, default 30]. Ends with 1 when PSS or private dirty memory rose by
+more than 5 % or descriptors became more. Needs root. In a pid namespace of its own (unshare --pid
+--fork --mount-proc) other work on the host adds no processes to what the daemon watches.
 """
 
 import http.server
@@ -21,7 +23,9 @@ from harness import datagrams, page, places
 from harness.daemon import Daemon
 
 EVERY = 5          # seconds between two readings
-ALLOWED = 0.05     # rise over the last two thirds
+ALLOWED = 0.05     # rise over the time that counts
+JOINS = 900        # the history joins its blocks at these seconds of wall time,
+JOINED = 60        # and has done so by this many later
 SCRAPE = 15        # seconds between two scrapes
 ASK = 30           # seconds between two rounds of `dyno`
 FEWEST = 12        # readings that a line is drawn through
@@ -69,7 +73,7 @@ def rise(times, values):
 
 
 def watch(daemon, client, seconds):
-    """[(seconds since the start, reading)]; prints each minute's."""
+    """[(seconds since it began to count, reading)]; prints each minute's."""
     url = page.page_url(daemon)
     start = time.monotonic()
     due = {"scrape": 0.0, "ask": 0.0, "read": 0.0, "print": 0.0}
@@ -82,7 +86,8 @@ def watch(daemon, client, seconds):
         due[what] = now + period
         return True
 
-    while time.monotonic() - start < seconds:
+    warm = JOINS - time.time() % JOINS + JOINED
+    while time.monotonic() - start < warm + seconds:
         client.send(datagrams.request([os.getpid()]))
         while client.receive(0) is not None:
             pass
@@ -97,19 +102,19 @@ def watch(daemon, client, seconds):
                     f"{name} {value}{' KiB' if name in ('pss', 'private dirty') else ''}"
                     for name, value in found[-1][1].items()), flush=True)
         time.sleep(1)
-    return found
+    return [(at - warm, values) for at, values in found if at >= warm]
 
 
 def judge(found):
     """Sentences on what rose too much."""
-    late = [(at, values) for at, values in found if at >= found[-1][0] / 3]
-    if len(late) < FEWEST:
-        return [f"only {len(late)} readings in the last two thirds: let it run longer"]
-    times, faults = [at for at, _ in late], []
+    if len(found) < FEWEST:
+        return [f"only {len(found)} readings: let it run longer"]
+    times, faults = [at for at, _ in found], []
     for name in ("pss", "private dirty", "descriptors"):
-        share, slope = rise(times, [values[name] for _, values in late])
+        share, slope = rise(times, [values[name] for _, values in found])
         unit = "" if name == "descriptors" else " KiB"
-        print(f"{name}: {share:+.2%} over the last two thirds, {slope:+.2f}{unit} a minute")
+        print(f"{name}: {share:+.2%} over {times[-1] / 60:.0f} minutes, "
+              f"{slope:+.2f}{unit} a minute")
         if share > ALLOWED:
             faults.append(f"{name} rose by {share:.1%}, which is more than {ALLOWED:.0%}")
     return faults
