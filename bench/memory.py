@@ -135,6 +135,7 @@ def main():
                         f"--textfile_directory={directory}", "--use_otlp", "--otlp_interval_s=1",
                         f"--otlp_endpoint=http://127.0.0.1:{taker.server_address[1]}").start()
         try:
+            page.page_of(page.page_url(daemon))  # waits for the first
             client = datagrams.Client(sockets)
             found = watch(daemon, client, seconds)
             client.close()
