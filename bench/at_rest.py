@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the daemon costs when nobody asks it anything: CPU, wake-ups and memory with its default set
-at 1 s, history on, beside a floor that only reads the same files as often (bench/floor_files.cpp),
-and beside node_exporter scraped once a second; all at the same time on the same host. Then what a
+at 1 s, history on, beside a floor that only reads the same files and asks for the same list of TCP
+sockets as often (bench/floor_files.cpp), and beside node_exporter scraped once a second; all at the same time on the same host. Then what a
 scrape of each costs, which takes twice as long again.
 
 Usage: at_rest.py [SECONDS, default 120]. Needs root (strace names the files that are read).
@@ -32,7 +32,7 @@ def files_read(pid):
     """{path: period in seconds}, from the system calls of the daemon and its workers."""
     with tempfile.NamedTemporaryFile("r") as trace:
         strace = subprocess.Popen(
-            ["strace", "-f", "-qq", "-y", "-e", "trace=read,pread64", "-e", "signal=none",
+            ["strace", "-f", "-qq", "-y", "-e", "trace=read,pread64,sendto", "-e", "signal=none",
              "-o", trace.name, *[word for each in measure.tree(pid) for word in ("-p", str(each))]])
         time.sleep(WATCHED)
         strace.send_signal(signal.SIGINT)
@@ -41,6 +41,8 @@ def files_read(pid):
         # read was opened for it.
         counts = collections.Counter()
         for line in trace:
+            if "TCPDIAG_GETSOCK" in line:
+                counts["tcp_diag"] += 1
             match = re.search(r" (p?)read(?:64)?\(\d+<(/(?:proc|sys)/[^>]*)>.*, (\d+)\) += [1-9]", line)
             if match and (not match[1] or match[3] == "0"):
                 counts[match[2]] += 1
