@@ -91,7 +91,7 @@ TEST(ExpandPath, ValuesStayInsideOneComponent) {
 TEST(ExpandPath, TheResultIsLimited) {
   EXPECT_EQ(expanded(std::string(4000, 'a')).size(), 4000U);
   EXPECT_THAT(expanded(std::string(4001, 'a')), HasSubstr("4001 bytes long, 4000 are the limit"));
-  EXPECT_THAT(expanded(std::string(3995, 'a') + "{host}"), HasSubstr("4001 bytes"));
+  EXPECT_THAT(expanded(std::string(3995, 'a').append("{host}")), HasSubstr("4001 bytes"));
   EXPECT_THAT(of_process("/" + std::string(3999, 'a')), HasSubstr("4003 bytes"));
   PathValues long_value = values();
   long_value.host = std::string(5000, 'h');
