@@ -124,7 +124,7 @@ std::string page_of_host(const std::string& host, const std::vector<std::string>
   sampler.tick(0, 0);
   PrometheusPage page(metric_catalogue(), {}, 100'000);
   std::string text;
-  page.render(frame, PageFormat::text, shown, text);
+  page.render(frame, PageFormat::text, {.only = shown}, text);
   return text;
 }
 

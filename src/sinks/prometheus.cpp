@@ -160,8 +160,14 @@ class ServingSink final : public PrometheusSink {
   }
 
   HttpResponse metrics(const HttpRequest& request) {
-    auto collectors = query_values(request.query, "collect[]");
+    const auto collectors = query_values(request.query, "collect[]");
     if (!collectors) return {.status = 400, .body = collectors.error().message + "\n"};
+    // One that there is not is left out already: scrape configs are written for many versions.
+    const auto excluded = query_values(request.query, "exclude[]");
+    if (!excluded) return {.status = 400, .body = excluded.error().message + "\n"};
+    if (!collectors->empty() && !excluded->empty()) {
+      return {.status = 400, .body = "collect[] and exclude[] exclude each other: give one\n"};
+    }
     for (const std::string& name : *collectors) {
       if (!has_collector(catalogue_, name)) return unknown(name);
     }
@@ -174,7 +180,7 @@ class ServingSink final : public PrometheusSink {
     HttpResponse response;
     response.content_type = format == PageFormat::text ? kTextType : kOpenMetricsType;
     response.body.reserve(page_bytes_ + page_bytes_ / 8);
-    page_.render(rendered_, format, *collectors, response.body);
+    page_.render(rendered_, format, {.only = *collectors, .without = *excluded}, response.body);
     page_bytes_ = std::max(page_bytes_, response.body.size());
     const std::scoped_lock lock(mutex_);
     left_out_ = page_.left_out();

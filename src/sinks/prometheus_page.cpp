@@ -166,20 +166,29 @@ void PrometheusPage::plan(const SeriesTable& table) {
   prefixes_.shrink_to_fit();
 }
 
-void PrometheusPage::render(const Frame& frame, PageFormat format,
-                            std::span<const std::string> collectors, std::string& page) {
+std::vector<bool> PrometheusPage::chosen_sections(PageChoice choice) const {
+  std::vector<bool> chosen(catalogue_.size());
+  for (std::size_t i = 0; i < catalogue_.size(); ++i) {
+    const auto is_among = [&](std::span<const std::string> names) {
+      return std::ranges::find(names, catalogue_[i].name) != names.end();
+    };
+    chosen[i] = (choice.only.empty() || is_among(choice.only)) && !is_among(choice.without);
+  }
+  return chosen;
+}
+
+void PrometheusPage::render(const Frame& frame, PageFormat format, PageChoice choice,
+                            std::string& page) {
   if (planned_for_ != frame.table()) {
     planned_for_ = frame.table();
     plan(*planned_for_);
   }
-  std::vector<bool> chosen(catalogue_.size(), collectors.empty());
-  for (std::size_t i = 0; i < catalogue_.size(); ++i) {
-    if (std::ranges::find(collectors, catalogue_[i].name) != collectors.end()) chosen[i] = true;
-  }
+  const std::vector<bool> chosen = chosen_sections(choice);
   for (const Family& family : families_) {
     bool has_header = false;
     for (const Line& line : std::span(lines_).subspan(family.first_line, family.lines)) {
-      const bool is_chosen = line.section == kNoSection ? collectors.empty() : chosen[line.section];
+      const bool is_chosen =
+          line.section == kNoSection ? choice.only.empty() : chosen[line.section];
       if (!is_chosen || !frame.states()[line.slot].is_present()) continue;
       if (!has_header) {
         page += format == PageFormat::text ? family.text_header : family.open_metrics_header;

@@ -21,16 +21,20 @@ enum class PageFormat {
   open_metrics,  // OpenMetrics 1.0.0
 };
 
+// By collector: what is left out is what is about one, too. One of the two is empty.
+struct PageChoice {
+  std::span<const std::string> only{};  // these alone; empty: all
+  std::span<const std::string> without{};
+};
+
 class PrometheusPage {
  public:
   // `catalogue` says which collector a metric is of; what is not in it has no collector. Series
   // past `max_series` are left out.
   PrometheusPage(Catalogue catalogue, PrometheusFamilies families, std::size_t max_series);
 
-  // Appends to `page`. `collectors`: only series of these, or about them; empty: all. Absent values
-  // have no line, and families without a line no header.
-  void render(const Frame& frame, PageFormat format, std::span<const std::string> collectors,
-              std::string& page);
+  // Appends to `page`. Absent values have no line, and families without a line no header.
+  void render(const Frame& frame, PageFormat format, PageChoice choice, std::string& page);
 
   // Of the last frame's table: the series on the page, and those that found no room on it or say
   // the same as another one.
@@ -55,6 +59,7 @@ class PrometheusPage {
   [[nodiscard]] std::vector<Draft> drafts_of(const SeriesTable& table) const;
   [[nodiscard]] std::uint16_t section_of(const Series& series) const;
   [[nodiscard]] std::uint16_t section_named(std::string_view name) const;
+  [[nodiscard]] std::vector<bool> chosen_sections(PageChoice choice) const;
   [[nodiscard]] bool is_offered(std::string_view family) const;
 
   Catalogue catalogue_;

@@ -86,7 +86,7 @@ class PageTest : public testing::Test {
 
   std::string text(const std::vector<std::string>& collectors = {}) {
     std::string page;
-    page_.render(frame(), PageFormat::text, collectors, page);
+    page_.render(frame(), PageFormat::text, {.only = collectors}, page);
     return page;
   }
 
@@ -129,8 +129,19 @@ TEST_F(PageTest, PartsOfAFamilyStandUnderItsHeader) {
   const std::vector<std::string> of_cpu = {"cpu"};
   EXPECT_EQ(text(of_net), whole) << "the descriptor's source is its collector";
   std::string page;
-  page_.render(frame(), PageFormat::text, of_cpu, page);
+  page_.render(frame(), PageFormat::text, {.only = of_cpu}, page);
   EXPECT_EQ(page, "");
+}
+
+TEST_F(PageTest, WhatIsOfNoCollectorIsLeftOutByNone) {
+  static constexpr MetricDescriptor kOfNone = {
+      .id = "none", .help = "Of none", .source = "t", .prometheus = {.name = "of_none"}};
+  put(kOfNone, {}, 1);
+  put(kNet[0], {"MemFree"}, 4096);
+  const std::vector<std::string> without = {"net"};
+  std::string page;
+  page_.render(frame(), PageFormat::text, {.without = without}, page);
+  EXPECT_EQ(page, "# HELP of_none Of none\n# TYPE of_none gauge\nof_none 1\n");
 }
 
 TEST_F(PageTest, OpenMetricsNamesCountersWithoutTheirSuffix) {

@@ -157,6 +157,20 @@ TEST_F(PrometheusSinkTest, ServesSomeCollectors) {
   EXPECT_EQ(status_of("/metrics?collect[]=%"), "400");
 }
 
+TEST_F(PrometheusSinkTest, LeavesSomeCollectorsOut) {
+  serve();
+  ASSERT_TRUE(tick(1));
+  EXPECT_THAT(get("/metrics?exclude[]=forks"), EndsWith("\r\n\r\n# HELP node_load1 Load\n# TYPE "
+                                                        "node_load1 gauge\nnode_load1 1\n"));
+  EXPECT_THAT(get("/metrics?exclude[]=zfs&exclude%5b%5d=load"),
+              EndsWith("counter\nnode_forks_total 7\n"))
+      << "as node_exporter, which takes names that it has no collector of";
+  EXPECT_EQ(status_of("/metrics?exclude[]=%"), "400");
+  const std::string both = get("/metrics?collect[]=load&exclude[]=forks");
+  EXPECT_THAT(both, StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(both, EndsWith("collect[] and exclude[] exclude each other: give one\n"));
+}
+
 TEST_F(PrometheusSinkTest, OtherPaths) {
   serve();
   const std::string index = get("/");

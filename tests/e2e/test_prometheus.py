@@ -84,6 +84,14 @@ def test_parts_of_the_page(url):
     answer = curl("--globoff", "--write-out", "%{http_code}", url + "?collect[]=nonsense").stdout
     assert b"no collector 'nonsense'; there are: arp" in answer and answer.endswith(b"400")
 
+    whole, rest = page.page_of(url), page.page_of(url + "?exclude[]=load&exclude[]=zfs")
+    assert whole.keys() - rest.keys() >= {"node_load1", "dynolog_host_threads"}
+    assert rest.keys() >= {"node_cpu_seconds_total", "node_scrape_collector_success"}
+    assert not [key for _, key in rest["node_scrape_collector_success"].series
+                if ("collector", "load") in key]
+    both = curl("--globoff", "--write-out", "%{http_code}", url + "?collect[]=cpu&exclude[]=load")
+    assert both.stdout.endswith(b"400") and b"exclude each other" in both.stdout, both.stdout
+
 
 def test_other_pages(served):
     def at(path):
