@@ -553,9 +553,12 @@ TEST(TraceOptions, Lists) {
     EXPECT_FALSE(parse_numbers("--rank", bad)) << bad;
   }
   EXPECT_FALSE(parse_numbers("--gpu", "0/1"));
-  EXPECT_EQ(*parse_ranks("--rank", "0/8, 2,4-6,7/8"), (std::vector<int>{0, 2, 4, 5, 6, 7}));
-  EXPECT_EQ(*parse_ranks("--rank", rank_text(0, 1)), std::vector<int>{0}) << "as ps shows it";
-  EXPECT_TRUE(parse_ranks("--rank", "")->empty());
+  const auto ranks = parse_ranks("--rank", "0/8, 2,4-6,7/8");
+  ASSERT_TRUE(ranks);
+  EXPECT_EQ(ranks->ranks, (std::vector<int>{0, 2, 4, 5, 6, 7}));
+  EXPECT_EQ(ranks->worlds, (std::vector<int>{8, 0, 0, 0, 0, 8}));
+  EXPECT_EQ(parse_ranks("--rank", rank_text(0, 1))->ranks, std::vector<int>{0}) << "as ps shows it";
+  EXPECT_TRUE(parse_ranks("--rank", "")->ranks.empty());
   for (const char* bad : {"x", "1,", "8/8", "-1/8", "0-1/8", "1/", "/8", "1/8/8", "1/x"}) {
     EXPECT_FALSE(parse_ranks("--rank", bad)) << bad;
   }
@@ -564,6 +567,7 @@ TEST(TraceOptions, Lists) {
 TEST(TraceOptions, Request) {
   GputraceOptions options;
   options.job_id = "123_4";
+  options.ranks = "3/8,5";
   options.gpus = "0,2-3";
   options.container = "docker-a";
   options.iterations = 3;
@@ -575,6 +579,8 @@ TEST(TraceOptions, Request) {
   const auto request = prepare_request(options);
   ASSERT_TRUE(request);
   EXPECT_EQ(*request->selection.job, "123_4");
+  EXPECT_EQ(request->selection.ranks, (std::vector<int>{3, 5}));
+  EXPECT_EQ(request->selection.rank_worlds, (std::vector<int>{8, 0}));
   EXPECT_EQ(request->selection.gpus, (std::vector<int>{0, 2, 3}));
   EXPECT_EQ(request->selection.container, "docker-a");
   EXPECT_EQ(request->trace.iterations, 3);
@@ -589,6 +595,7 @@ TEST(TraceOptions, Request) {
   EXPECT_EQ(all->trace.iterations, 0);
   EXPECT_EQ(all->trace.start_in_s, 2.5);
   EXPECT_FALSE(all->selection.job);
+  EXPECT_FALSE(all->selection.rank_worlds);
 }
 
 TEST(TraceOptions, WhatAnExistingDaemonCannotDo) {

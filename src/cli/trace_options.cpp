@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/number.h"
@@ -39,7 +40,10 @@ Result<rpc::SelectionSpec> selection_of(const GputraceOptions& options) {
   selection.pids = std::move(*pids);
   auto ranks = parse_ranks("--rank", options.ranks);
   if (!ranks) return std::unexpected(ranks.error());
-  selection.ranks = std::move(*ranks);
+  selection.ranks = std::move(ranks->ranks);
+  if (std::ranges::any_of(ranks->worlds, [](int world) { return world > 0; })) {
+    selection.rank_worlds = std::move(ranks->worlds);
+  }
   auto gpus = parse_numbers("--gpu", options.gpus);
   if (!gpus) return std::unexpected(gpus.error());
   selection.gpus = std::move(*gpus);
@@ -173,10 +177,11 @@ Result<std::vector<int>> parse_numbers(std::string_view option, std::string_view
   return numbers;
 }
 
-Result<std::vector<int>> parse_ranks(std::string_view option, std::string_view text) {
-  std::vector<int> ranks;
-  if (trim(text).empty()) return ranks;
+Result<RankList> parse_ranks(std::string_view option, std::string_view text) {
+  RankList list;
+  if (trim(text).empty()) return list;
   for (const std::string_view part : split(text, ',')) {
+    int of = 0;
     const auto slash = part.find('/');
     if (slash != std::string_view::npos) {
       const auto rank = parse_number<int>(trim(part.substr(0, slash)));
@@ -186,12 +191,13 @@ Result<std::vector<int>> parse_ranks(std::string_view option, std::string_view t
                     fmt::format("{}: \"{}\" is no rank such as 3, or 3/8 as `dyno ps` shows it",
                                 option, clean_text(part, 40)));
       }
+      of = *world;
     }
-    if (const Status added = append_numbers(option, part.substr(0, slash), ranks); !added) {
-      return std::unexpected(added.error());
-    }
+    const Status added = append_numbers(option, part.substr(0, slash), list.ranks);
+    if (!added) return std::unexpected(added.error());
+    list.worlds.resize(list.ranks.size(), of);
   }
-  return ranks;
+  return list;
 }
 
 Result<std::vector<std::string>> parse_names(std::string_view option, std::string_view text) {

@@ -57,8 +57,13 @@ struct GputraceOptions {
 // "0,2,4-7" -> {0, 2, 4, 5, 6, 7}; `option` is named in the error.
 [[nodiscard]] Result<std::vector<int>> parse_numbers(std::string_view option,
                                                      std::string_view text);
-// The same of ranks, which may also be given as `dyno ps` shows them: "3/8" -> {3}.
-[[nodiscard]] Result<std::vector<int>> parse_ranks(std::string_view option, std::string_view text);
+// As the request has them.
+struct RankList {
+  std::vector<int> ranks;
+  std::vector<int> worlds;  // of each, 0: of any
+};
+// The same of ranks, which may also be given as `dyno ps` shows them: "3/8" is the 3 of a job of 8.
+[[nodiscard]] Result<RankList> parse_ranks(std::string_view option, std::string_view text);
 // "a, b" -> {"a", "b"}; an empty one is an error.
 [[nodiscard]] Result<std::vector<std::string>> parse_names(std::string_view option,
                                                            std::string_view text);

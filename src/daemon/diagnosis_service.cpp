@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "daemon/diagnosis_candidates.h"
 #include "daemon/host_diagnosis.h"
+#include "daemon/wanted_ranks.h"
 #include "kernel/clock_sync.h"
 #include "processes/diagnosis.h"
 #include "workers/files_worker.h"
@@ -430,7 +431,9 @@ Result<Selection> DaemonDiagnosis::selection_of(const rpc::DiagnoseRequest& requ
   selection.pids = request.pids;
   selection.job = request.job;
   if (!request.among) return selection;
-  selection.ranks = request.among->ranks;
+  auto ranks = wanted_ranks(*request.among);
+  if (!ranks) return std::unexpected(std::move(ranks.error()));
+  selection.ranks = std::move(*ranks);
   selection.command = request.among->command;
   selection.gpus = request.among->gpus;
   selection.container = request.among->container;

@@ -145,6 +145,17 @@ TEST_F(DiagnosisServiceTest, OfASelectionThatMeansNothingTheHostIsToldOf) {
   EXPECT_EQ(answer(2).error().message, "no user nobody here on this host");
 }
 
+TEST_F(DiagnosisServiceTest, ASelectionWhoseRanksAndSizesDoNotBelongTogetherIsRefused) {
+  rpc::DiagnoseRequest request;
+  request.among.emplace().ranks = {3};
+  request.among->rank_worlds = std::vector<int>{};
+  ask(user(0), request);
+  loop_.run();
+  ASSERT_FALSE(answer(0).has_value());
+  EXPECT_EQ(answer(0).error().kind, ErrorKind::invalid);
+  EXPECT_THAT(answer(0).error().message, ::testing::HasSubstr("rank_worlds"));
+}
+
 TEST_F(DiagnosisServiceTest, WhoHoldsTheNameIsToldToRootAndByAUsersOwnDaemon) {
   features_ = {{"kineto:abstract", "degraded", "the name is held by process 7 (dynolog)"}};
   ask(user(0));

@@ -9,6 +9,7 @@
 #include "base/time_text.h"
 #include "daemon/trace_sessions.h"
 #include "daemon/trace_sessions_live.h"
+#include "daemon/wanted_ranks.h"
 #include "processes/coverage.h"
 #include "processes/selection.h"
 
@@ -126,10 +127,12 @@ void TraceSessions::plan(const Caller& caller, std::vector<ProcessKey> chosen, P
 }
 
 Result<Selection> TraceSessions::selection_of(const rpc::SelectionSpec& spec) const {
+  auto ranks = wanted_ranks(spec);
+  if (!ranks) return std::unexpected(std::move(ranks.error()));
   Selection selection{
       .job = spec.job,
       .pids = spec.pids,
-      .ranks = spec.ranks,
+      .ranks = std::move(*ranks),
       .uid = std::nullopt,
       .command = spec.command,
       .gpus = spec.gpus,

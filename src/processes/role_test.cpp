@@ -77,7 +77,7 @@ TEST_F(RoleTest, ARankMeansItsTrainerNotItsDataLoaders) {
   torchrun();
   host_.add(203, 102, kSpawned, torchrun_environment(1, 2, 1, 2));
   Selection selection;
-  selection.ranks = {1};
+  selection.ranks = {{1}};
   EXPECT_THAT(chosen(selection), ElementsAre(102));
   selection = {};
   selection.pids = {203};
@@ -203,7 +203,7 @@ TEST_F(RoleTest, LightningsFirstProcessIsARank) {
   EXPECT_THAT(reason(201), HasSubstr("(rank 0)"));
   Selection selection;
   selection.job = "127.0.0.1:4000";
-  selection.ranks = {0};
+  selection.ranks = {{0}};
   EXPECT_THAT(chosen(selection), ElementsAre(100));
 }
 
@@ -247,7 +247,7 @@ TEST_F(RoleTest, AnotherRankThatIsGivenAtRunTimeMakesNoFirstOne) {
   host_.add(101, 100, kSpawned, torchrun_environment(1, 2, 1, 2)).thread_name = "pt_data_worker";
   EXPECT_EQ(reason(101), "data loader of process 100");
   Selection selection;
-  selection.ranks = {0};
+  selection.ranks = {{0}};
   EXPECT_THAT(chosen(selection), IsEmpty());
 }
 

@@ -2,6 +2,7 @@
 #include "processes/selection.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -76,6 +77,11 @@ bool names_pid(const ProcessEntry& entry, const Selection& selection) {
   });
 }
 
+bool is_rank(const JobFacts& job, const WantedRank& wanted) {
+  if (job.rank != wanted.rank) return false;
+  return wanted.world_size == 0 || job.world_size == wanted.world_size;
+}
+
 bool is_one_of(int number, const std::vector<int>& numbers) {
   return std::ranges::find(numbers, number) != numbers.end();
 }
@@ -102,9 +108,11 @@ bool matches(const ProcessEntry& entry, const Family& family, const Selection& s
   const JobFacts& job = family.job(entry);
   if (selection.job && !matches_job(entry, job, *selection.job)) return false;
   if (!selection.pids.empty() && !names_pid(entry, selection)) return false;
-  if (!selection.ranks.empty() && (!job.rank || !is_one_of(*job.rank, selection.ranks))) {
-    return false;
-  }
+  const bool is_wanted_rank =
+      selection.ranks.empty() || std::ranges::any_of(selection.ranks, [&](const auto& wanted) {
+        return is_rank(job, wanted);
+      });
+  if (!is_wanted_rank) return false;
   if (selection.uid && entry.uid != *selection.uid) return false;
   if (selection.command && !matches_command(entry, family, *selection.command)) return false;
   if (!selection.gpus.empty() && !holds_one_of(entry, selection.gpus)) return false;
@@ -204,6 +212,25 @@ void sort_out(const Candidates& candidates, const Selection& selection, Monotoni
   }
 }
 
+// With the sizes of the jobs here that have a rank of this number.
+std::string no_such_rank(const Candidates& candidates, const WantedRank& wanted) {
+  if (wanted.world_size == 0) {
+    return fmt::format("rank {}: no process here has it and is what else was asked for",
+                       wanted.rank);
+  }
+  std::set<int> sizes;
+  for (const ProcessEntry* entry : candidates.reachable) {
+    const JobFacts& job = candidates.family.job(*entry);
+    if (job.rank == wanted.rank && job.world_size) sizes.insert(*job.world_size);
+  }
+  return fmt::format(
+      "rank {0}/{1}: no process here is rank {0} of {1} and is what else was asked for{2}",
+      wanted.rank, wanted.world_size,
+      sizes.empty()
+          ? ""
+          : fmt::format("; there is a rank {} of {}", wanted.rank, fmt::join(sizes, " and of ")));
+}
+
 // Unregistered or another user's: which of the two is nobody's business who may not reach it.
 std::vector<std::string> unmatched_names(const Candidates& candidates, const Selection& selection) {
   std::vector<std::string> sentences;
@@ -228,11 +255,11 @@ std::vector<std::string> unmatched_names(const Candidates& candidates, const Sel
         fmt::format("job {}: none of its processes is registered here, or they are not yours",
                     *selection.job));
   }
-  for (const int rank : selection.ranks) {
+  for (const WantedRank& wanted : selection.ranks) {
     say_unless(
         candidates.matched,
-        [&](const ProcessEntry& entry) { return candidates.family.job(entry).rank == rank; },
-        fmt::format("rank {}: no process here has it and is what else was asked for", rank));
+        [&](const ProcessEntry& entry) { return is_rank(candidates.family.job(entry), wanted); },
+        no_such_rank(candidates, wanted));
   }
   for (const int gpu : selection.gpus) {
     say_unless(

@@ -15,12 +15,17 @@ namespace dynolog {
 
 inline constexpr std::size_t kMinContainerPrefix = 6;
 
+struct WantedRank {
+  int rank = 0;
+  int world_size = 0;  // of a job of so many; 0: of any
+};
+
 struct Selection {
   // As `dyno ps` shows it, with or without the scheduler ("slurm:123"). "123" also means its steps
   // and array members ("123_4", 123.0).
   std::optional<std::string> job;
   std::vector<std::int64_t> pids;  // host pid or pid in the process's namespace
-  std::vector<int> ranks;
+  std::vector<WantedRank> ranks;
   std::optional<Uid> uid;
   // Substring of the command line. What multiprocessing started counts under its parent's too: its
   // own is always the same.

@@ -13,6 +13,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 const MonotonicTime kNow{seconds(100)};
@@ -164,7 +165,7 @@ TEST_F(SelectionTest, AllConditionsMustHold) {
   Selection selection;
   selection.pids = {201, 2};  // a host pid, and pid 2 in its namespace
   EXPECT_THAT(chosen(selection, root()), ElementsAre(201, 202));
-  selection.ranks = {1};
+  selection.ranks = {{1}};
   EXPECT_THAT(chosen(selection, root()), ElementsAre(202));
   selection.pids.clear();
   EXPECT_THAT(chosen(selection, root()), ElementsAre(202, 303));
@@ -248,7 +249,7 @@ TEST_F(SelectionTest, ByGpu) {
   selection.gpus = {0, 3, 5};
   EXPECT_THAT(chosen(selection, user()), ElementsAre(201, 202));
   EXPECT_THAT(select(selection, user()).unmatched, ElementsAre(HasSubstr("GPU 5: none")));
-  selection.ranks = {1};
+  selection.ranks = {{1}};
   EXPECT_THAT(chosen(selection, user()), ElementsAre(202));
 }
 
@@ -332,9 +333,27 @@ TEST_F(SelectionTest, WhatWasNamedAndIsNotThereIsSaid) {
               ElementsAre(HasSubstr("pid 999:"), HasSubstr("pid 202:")))
       << "another user's process is as good as none";
   selection = {};
-  selection.ranks = {0, 5};
+  selection.ranks = {{0}, {5}};
   EXPECT_THAT(select(selection, user()).unmatched, ElementsAre(HasSubstr("rank 5")));
   EXPECT_THAT(chosen(selection, user()), ElementsAre(201));
+}
+
+TEST_F(SelectionTest, ARankOfAJobOfAnotherSizeIsAnotherRank) {
+  add(201, 3, Uid{1000}, "9").facts->job.world_size = 8;
+  add(202, 3, Uid{1000}, "7").facts->job.world_size = 4;
+  add(203, 3, Uid{1000}, "6");
+  Selection selection;
+  selection.ranks = {{3, 8}};
+  EXPECT_THAT(chosen(selection, user()), ElementsAre(201));
+  selection.ranks = {{3}};
+  EXPECT_THAT(chosen(selection, user()), ElementsAre(201, 202, 203));
+  selection.ranks = {{3, 4}, {3, 16}};
+  EXPECT_THAT(chosen(selection, user()), ElementsAre(202));
+  EXPECT_THAT(select(selection, user()).unmatched,
+              ElementsAre("rank 3/16: no process here is rank 3 of 16 and is what else was asked "
+                          "for; there is a rank 3 of 4 and of 8"));
+  selection.ranks = {{5, 8}};
+  EXPECT_THAT(select(selection, user()).unmatched, ElementsAre(Not(HasSubstr("there is"))));
 }
 
 TEST_F(SelectionTest, AJobIsNamedAsItIsShown) {

@@ -91,7 +91,7 @@ class GputraceCommand final : public Command {
     app.add_option("--pids", options_.pids, "These pids: 12,34; 0: all")
         ->check(not_empty())
         ->group(group);
-    app.add_option("--rank", options_.ranks, "These ranks: 0,2,4-7, or 3/8 as dyno ps shows it")
+    app.add_option("--rank", options_.ranks, "These ranks: 0,2,4-7; or 3/8, of a job of 8")
         ->check(not_empty())
         ->group(group);
     app.add_option("--user", options_.user, "Of this user (name or number)")

@@ -108,6 +108,7 @@ void visit_fields(V& visit, Like<SelectionSpec> auto& s) {
   visit("job", s.job);
   visit("pids", s.pids);
   visit("ranks", s.ranks);
+  visit("rank_worlds", s.rank_worlds);
   visit("user", s.user);
   visit("command", s.command);
   visit("gpus", s.gpus);

@@ -129,6 +129,8 @@ struct SelectionSpec {
   std::optional<std::string> job;
   std::vector<std::int64_t> pids;
   std::vector<int> ranks;
+  // Of jobs of how many ranks each of them is, 0: of any. Absent: all of any.
+  std::optional<std::vector<int>> rank_worlds;
   std::optional<std::string> user;  // name or number
   std::optional<std::string> command;
   std::vector<int> gpus;                 // that hold one of these open

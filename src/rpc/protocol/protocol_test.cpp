@@ -85,6 +85,7 @@ PrepareRequest a_prepare() {
   request.selection.job = "123";
   request.selection.pids = {1, -2};
   request.selection.ranks = {0, 3};
+  request.selection.rank_worlds = std::vector<int>{0, 8};
   request.selection.user = "ada";
   request.selection.command = "train";
   request.selection.gpus = {0, 5};
