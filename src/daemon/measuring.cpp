@@ -50,6 +50,14 @@ Result<std::string> history_directory(const Options& options, const std::string&
   return directory;
 }
 
+std::map<std::string, std::string> missing_among(const std::vector<StageState>& states) {
+  std::map<std::string, std::string> missing;
+  for (const StageState& state : states) {
+    if (state.kind == "collector" && state.unavailable) missing[state.name] = state.last_error;
+  }
+  return missing;
+}
+
 rpc::CollectorState state_of(const StageState& state, WallTime now) {
   rpc::CollectorState stage;
   stage.name = state.name;
@@ -125,6 +133,7 @@ Status Measuring::start(const Options& options, Collectors collectors) {
   PipelineOptions pipeline_options;
   pipeline_options.interval = std::chrono::seconds(options.metrics.interval_s);
   pipeline_options.collector_periods = options.metrics.collectors.intervals;
+  pipeline_options.known_missing = missing_collectors_;
   auto pipeline = Pipeline::start(pipeline_options, std::move(collectors), std::move(*sinks),
                                   world_.clock, world_.log);
   if (!pipeline) return std::unexpected(std::move(pipeline.error()));
@@ -137,6 +146,7 @@ Status Measuring::start(const Options& options, Collectors collectors) {
 Status Measuring::replace(const Options& before, const Options& after) {
   auto collectors = collectors_of(after);  // their names are checked while all still runs
   if (!collectors) return std::unexpected(std::move(collectors.error()));
+  if (pipeline_) missing_collectors_ = missing_among(pipeline_->states());
   pipeline_.reset();
   auto started = start(after, std::move(*collectors));
   if (started) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -84,6 +85,7 @@ class Measuring {
   std::atomic<Nanoseconds::rep> looked_at_ = 0;  // on the monotonic clock; 0: never
   std::set<std::string> sink_features_;          // of the sinks that run
   bool lacks_a_sink_ = false;
+  std::map<std::string, std::string> missing_collectors_;  // and why, as was said
   std::vector<Event> early_events_;
   bool has_started_ = false;                   // once
   std::unique_ptr<history::History> history_;  // its sink is the pipeline's

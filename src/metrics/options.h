@@ -18,6 +18,9 @@ struct PipelineOptions {
   unsigned slow_runs = 3;
   // Collectors by name that are read at a period of the user's choice, whatever they take.
   std::map<std::string, std::chrono::seconds> collector_periods{};
+  // Collectors by name that an earlier pipeline has said to be not available here, with the reason:
+  // only a change is said again.
+  std::map<std::string, std::string> known_missing{};
   std::size_t max_series = 200'000;
   std::size_t max_queued_events = 4096;
 };

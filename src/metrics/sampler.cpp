@@ -18,6 +18,7 @@ bool is_due(std::chrono::seconds period, std::optional<WallTime> last, WallTime 
 Sampler::Sampler(const PipelineOptions& options, std::vector<std::unique_ptr<Collector>> collectors,
                  std::vector<std::unique_ptr<Sink>> sinks, const Clock& clock, Log& log)
     : options_(options),
+      known_missing_(options.known_missing),
       clock_(clock),
       log_(log),
       writer_(collectors.size() + 1, options.max_series) {
@@ -122,6 +123,15 @@ void Sampler::deliver(const Event& event) {
 
 void Sampler::report(std::size_t stage, StageBoard::Change change, const Status& status) {
   const StageState& state = board_.own()[stage];
+  if (const auto known = known_missing_.find(state.name); known != known_missing_.end()) {
+    const std::string reason = std::move(known->second);
+    known_missing_.erase(known);
+    if (status) {
+      change = StageBoard::Change::recovered;
+    } else if (is_not_here(status.error().kind) && status.error().message == reason) {
+      return;
+    }
+  }
   switch (change) {
     case StageBoard::Change::none:
       return;

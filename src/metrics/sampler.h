@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -55,6 +57,7 @@ class Sampler {
   void note_problem(const CollectorStage& entry);
 
   const PipelineOptions options_;
+  std::map<std::string, std::string> known_missing_;  // but for those that have run
   const Clock& clock_;
   Log& log_;
   StageBoard board_;

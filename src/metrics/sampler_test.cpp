@@ -276,6 +276,29 @@ TEST_F(SamplerTest, WhatIsNotAvailableIsNoWarning) {
   EXPECT_EQ(log_.lines()[0].text, "collector scripted is not available here: no PMU");
 }
 
+TEST_F(SamplerTest, WhatAnEarlierPipelineSaidIsSaidAgainWhenItChangedOnly) {
+  std::optional<std::string> reason = "no PMU";
+  const auto run = [&] {
+    start(Tier::fast, [&](Samples&) -> Status {
+      if (!reason) return {};
+      return fail(ErrorKind::unavailable, *reason);
+    });
+    clock_.set_wall(WallTime(seconds(1'699'999'980)));
+    for (int i = 0; i <= 60; ++i) tick();
+  };
+  options_.known_missing = {{"scripted", "no PMU"}};
+  run();
+  EXPECT_TRUE(log_.lines().empty());
+  reason = "not permitted";
+  run();
+  ASSERT_EQ(log_.lines().size(), 1U);
+  EXPECT_EQ(log_.lines()[0].text, "collector scripted is not available here: not permitted");
+  reason.reset();
+  run();
+  ASSERT_EQ(log_.lines().size(), 2U);
+  EXPECT_EQ(log_.lines()[1].text, "collector scripted works again");
+}
+
 TEST_F(SamplerTest, TheFrameworksFiguresAreInTheFrame) {
   start(Tier::fast, [&](Samples& out) -> Status {
     clock_.advance(Milliseconds(2));

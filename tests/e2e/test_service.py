@@ -334,6 +334,9 @@ def test_reload_moves_the_page_and_takes_up_sinks_and_collectors(managed, scratc
     daemon.start()
     (page,) = daemon.feature("prometheus:")
     port = int(page["name"].rsplit(":", 1)[1])
+    until("the first reading", lambda: all(
+        each["successes"] + each["failures"] for each in daemon.status()["collectors"]
+        if each["kind"] == "collector"))
     lines = os.path.join(scratch, "lines")
     # The same port anew: the old page has to let go of it first.
     config_of(scratch, f'prometheus_port = {port}\nuse_JSON = true\njson_file = "{lines}"\n'
@@ -344,6 +347,9 @@ def test_reload_moves_the_page_and_takes_up_sinks_and_collectors(managed, scratc
     names = {each["name"] for each in daemon.status()["collectors"]}
     assert "json" in names and "load" not in names and "cpu" in names
     until("a line", lambda: os.path.exists(lines) and os.path.getsize(lines))
+    missing = [line.split(" info ", 1)[1] for line in daemon.log().splitlines()
+               if "is not available here" in line]
+    assert missing and sorted(missing) == sorted(set(missing)), "said once, not at each reload"
     config_of(scratch, "use_prometheus = false\n")
     assert reload(daemon)[0] == "ok"
     assert daemon.feature("prometheus:") == []
