@@ -229,7 +229,9 @@ static_assert(has_unique_names(kSections), "two metrics share an id or a name");
 static_assert(serves_interval_names(kSections), "an interval name is of no metric");
 static_assert(serves_derived_metrics(kSections), "a derived metric is of no metric or label");
 
-Status check_names(const std::vector<std::string>& asked) {
+}  // namespace
+
+Status check_collector_names(const std::vector<std::string>& asked) {
   std::vector<std::string> names;
   for (const CollectorRow& row : kCollectors) names.emplace_back(row.section.name);
   for (const std::string& name : asked) {
@@ -244,16 +246,14 @@ Status check_names(const std::vector<std::string>& asked) {
   return {};
 }
 
-}  // namespace
-
 Result<std::vector<std::unique_ptr<Collector>>> make_collectors(
     const CollectorWorld& world, const std::vector<std::string>& disabled) {
-  if (auto known = check_names(disabled); !known) {
+  if (auto known = check_collector_names(disabled); !known) {
     return with_context(std::move(known.error()), "--disabled_collectors");
   }
   std::vector<std::string> timed;
   for (const auto& [name, interval] : world.options.intervals) timed.push_back(name);
-  if (auto known = check_names(timed); !known) {
+  if (auto known = check_collector_names(timed); !known) {
     return with_context(std::move(known.error()), "--collector_interval");
   }
   std::vector<std::unique_ptr<Collector>> collectors;

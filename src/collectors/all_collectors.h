@@ -37,6 +37,9 @@ struct CollectorWorld {
 [[nodiscard]] Result<std::vector<std::unique_ptr<Collector>>> make_collectors(
     const CollectorWorld& world, const std::vector<std::string>& disabled);
 
+// The same of names alone; the error does not say which option they are of.
+[[nodiscard]] Status check_collector_names(const std::vector<std::string>& names);
+
 // Every collector's metrics, and the framework's own.
 [[nodiscard]] Catalogue metric_catalogue();
 

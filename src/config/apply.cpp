@@ -32,15 +32,18 @@ ByName by_name(const Layer& layer) {
   return found;
 }
 
+// A file's line reads "port = x", a flag "--port=x".
+std::string text_of(const Assignment& assignment) {
+  const std::string value = clean_text(fmt::format("{}", fmt::join(assignment.values, ",")), 100);
+  const std::string_view between =
+      assignment.where.ends_with("--" + std::string(assignment.option.name)) ? "=" : " = ";
+  return fmt::format("{}{}{}", assignment.where, between, value);
+}
+
 Status assign(Options& options, const Assignment& assignment) {
   const auto done = assignment.option.row->assign(options, assignment.values);
   if (done) return {};
-  const std::string value = clean_text(fmt::format("{}", fmt::join(assignment.values, ",")), 100);
-  // A file's line reads "port = x", a flag "--port=x".
-  const std::string_view between =
-      assignment.where.ends_with("--" + std::string(assignment.option.name)) ? "=" : " = ";
-  return fail(ErrorKind::invalid,
-              fmt::format("{}{}{}: {}", assignment.where, between, value, done.error().message));
+  return fail(ErrorKind::invalid, fmt::format("{}: {}", text_of(assignment), done.error().message));
 }
 
 bool switched_off(const Assignment& assignment) {
@@ -134,6 +137,7 @@ Result<Applied> apply_layers(const std::vector<Layer>& layers) {
     if (auto done = assign(applied.options, assignment); !done) {
       return std::unexpected(std::move(done.error()));
     }
+    applied.given.emplace(name, text_of(assignment));
   }
   if (auto good = check_together(applied.options); !good) {
     return std::unexpected(std::move(good.error()));

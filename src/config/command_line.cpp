@@ -162,10 +162,16 @@ Status fill_options(CommandLine& line, Layer argv, const StandardFiles& standard
   if (!applied) return std::unexpected(std::move(applied.error()));
   line.options = std::move(applied->options);
   line.warnings = std::move(applied->warnings);
+  line.given = std::move(applied->given);
   return {};
 }
 
 }  // namespace
+
+std::string CommandLine::as_given(std::string_view option) const {
+  const auto found = given.find(option);
+  return found == given.end() ? fmt::format("--{}", option) : found->second;
+}
 
 Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments,
                                        const StandardFiles& standard) {

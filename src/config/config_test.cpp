@@ -369,6 +369,17 @@ TEST_F(ConfigTest, AListOfCpusIsChecked) {
   EXPECT_THAT(error({"--cpu_list=3-1"}), HasSubstr("such as 0-3,8; '3-1' is none"));
 }
 
+TEST_F(ConfigTest, WhereAnOptionStandsIsKeptForLaterChecks) {
+  const std::string toml = file("d.toml", "port = 1\ncpu_list = \"0-3\"\nlog_level = \"debug\"\n");
+  const std::string flags = file("d.gflags", "# flags\n--disabled_collectors=cpu,load\n");
+  const auto line = parse({"--config=" + toml, "--flagfile=" + flags, "--log_level=error"});
+  ASSERT_TRUE(line) << line.error().message;
+  EXPECT_EQ(line->as_given("cpu_list"), toml + ":2: cpu_list = 0-3");
+  EXPECT_EQ(line->as_given("disabled_collectors"), flags + ":2: --disabled_collectors=cpu,load");
+  EXPECT_EQ(line->as_given("log_level"), "--log_level=error") << "the one that counts";
+  EXPECT_EQ(line->as_given("run_dir"), "--run_dir") << "not given";
+}
+
 TEST_F(ConfigTest, FlagfilesHaveCommentsBlanksAndNestedFiles) {
   const std::string inner = file("inner", "-log_level=debug\r\n");
   const std::string outer = file("outer",

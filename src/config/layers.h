@@ -38,6 +38,7 @@ inline constexpr std::size_t kMaxConfigFile = 256U << 10U;
 
 struct Applied {
   Options options;
+  GivenOptions given;
   std::vector<std::string> warnings;
 };
 // Later layers win, option by option; then the options are checked against each other.

@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -69,6 +71,9 @@ struct Options {
   SessionOptions sessions;
 };
 
+// By option, those that were given: "/etc/dynolog/dynolog.toml:3: cpu_list = 99".
+using GivenOptions = std::map<std::string, std::string, std::less<>>;
+
 struct CommandLine {
   enum class Action { run, worker, check_config, print_config, list_metrics, help, version };
   Action action = Action::run;
@@ -77,6 +82,10 @@ struct CommandLine {
   std::string text;                   // with help: what to print
   bool json = false;                  // with list_metrics
   std::vector<std::string> warnings;  // accepted but without effect, one sentence each
+  GivenOptions given{};
+
+  // For whoever finds fault with it later than the parser; "--cpu_list" where it was not given.
+  [[nodiscard]] std::string as_given(std::string_view option) const;
 };
 
 // `arguments` without argv[0]. Takes gflags spellings (--flag, --noflag, --flag=value, --flag

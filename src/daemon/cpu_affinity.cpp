@@ -22,12 +22,11 @@ struct SetFree {
 
 Result<std::vector<std::uint32_t>> cpus_of(std::string_view list) {
   auto cpus = parse_cpu_set(list);
-  if (!cpus) return with_context(std::move(cpus.error()), "--cpu_list");
+  if (!cpus) return cpus;
   const long there = ::sysconf(_SC_NPROCESSORS_CONF);
   if (there > 0 && cpus->back() >= static_cast<unsigned long>(there)) {
-    return fail(ErrorKind::invalid, fmt::format("--cpu_list={}: there is no CPU {}; this host has "
-                                                "0-{}",
-                                                list, cpus->back(), there - 1));
+    return fail(ErrorKind::invalid,
+                fmt::format("there is no CPU {}; this host has 0-{}", cpus->back(), there - 1));
   }
   return cpus;
 }
@@ -46,18 +45,17 @@ Status keep_to_cpus(std::string_view list) {
   const auto cpus = cpus_of(list);
   if (!cpus) return std::unexpected(cpus.error());
   const std::unique_ptr<cpu_set_t, SetFree> set(CPU_ALLOC(kMaxCpus));
-  if (!set) return fail_errno(ENOMEM, "--cpu_list");
+  if (!set) return fail_errno(ENOMEM, "keeping to these CPUs");
   const std::size_t size = CPU_ALLOC_SIZE(kMaxCpus);
   CPU_ZERO_S(size, set.get());
   for (const std::uint32_t cpu : *cpus) CPU_SET_S(cpu, size, set.get());
   if (::sched_setaffinity(0, size, set.get()) == 0) return {};
   if (errno == EINVAL) {
     return fail(ErrorKind::invalid,
-                fmt::format("--cpu_list={}: none of these CPUs is online and allowed to this "
-                            "process (its cpuset, or AllowedCPUs= of its unit)",
-                            list));
+                "none of these CPUs is online and allowed to this process (its cpuset, or "
+                "AllowedCPUs= of its unit)");
   }
-  return fail_errno(errno, fmt::format("--cpu_list={}", list));
+  return fail_errno(errno, "keeping to these CPUs");
 }
 
 }  // namespace dynolog

@@ -7,7 +7,8 @@
 
 namespace dynolog {
 
-// Whether this host has these CPUs; an error says which it has. "" is good.
+// Whether this host has these CPUs; an error says which it has, but not which option it is about.
+// "" is good.
 [[nodiscard]] Status check_cpus(std::string_view list);
 
 // The calling thread, and every thread and child process that begins afterwards, run on these CPUs

@@ -20,10 +20,10 @@
 #include "base/version.h"
 #include "collectors/all_collectors.h"
 #include "config/options.h"
-#include "daemon/cpu_affinity.h"
 #include "daemon/daemon.h"
 #include "daemon/option_check.h"
 #include "daemon/own_directory.h"
+#include "daemon/place_check.h"
 #include "daemon/worker_cgroup.h"
 #include "kernel/mounts.h"
 #include "net/child_process.h"
@@ -126,17 +126,11 @@ int run_worker(const std::string& kind) {
   return kUsageError;
 }
 
-// Options that only this host can tell to be good. This process keeps to its CPUs from now on.
-Status take_host_options(const Options& options) {
-  if (auto good = check_collector_options(options); !good) return good;
-  return keep_to_cpus(options.cpu_list);
-}
-
 // At SIGHUP: what the next start would end with is refused while the present daemon runs.
 Result<CommandLine> read_anew(const std::vector<std::string>& arguments) {
   auto command = parse_command_line(arguments);
   if (!command) return command;
-  if (auto good = check_cpus(command->options.cpu_list); !good) {
+  if (auto good = check_host_options(*command); !good) {
     return std::unexpected(std::move(good.error()));
   }
   return command;
@@ -144,11 +138,11 @@ Result<CommandLine> read_anew(const std::vector<std::string>& arguments) {
 
 int check_config(const CommandLine& command) {
   for (const std::string& warning : command.warnings) fmt::print(stderr, "{}\n", warning);
-  if (const auto good = take_host_options(command.options); !good) {
+  if (const auto good = take_host_options(command); !good) {
     fmt::print(stderr, "dynolog: {}\n", good.error().message);
     return kUsageError;
   }
-  for (const std::string& missing : what_is_missing(command.options)) {
+  for (const std::string& missing : what_is_missing(command)) {
     fmt::print(stderr, "{}\n", missing);
   }
   fmt::print("configuration is valid\n");
@@ -174,7 +168,7 @@ int run_daemon(const CommandLine& command, const std::vector<std::string>& argum
   }
   make_room_for_descriptors();
   // Before the first thread: they and the workers inherit the CPUs.
-  if (auto good = take_host_options(command.options); !good) {
+  if (auto good = take_host_options(command); !good) {
     log->error("cannot start: {}", good.error().message);
     return good.error().kind == ErrorKind::invalid ? kUsageError : kStartError;
   }

@@ -1,20 +1,16 @@
-// What --check_config knows beyond config/: names of collectors, this host's CPUs, and files. A
-// start asks the same, so that what is good here does not end there.
+// What a start knows of options beyond config/: names of collectors, and this host's CPUs.
+// --check_config and a reload ask the same, so that what is good there does not end a start.
 #pragma once
-
-#include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "config/options.h"
 
 namespace dynolog {
 
-// An error of kind invalid when a start could not make the collectors; the message names the
-// option.
-[[nodiscard]] Status check_collector_options(const Options& options);
+// An error of kind invalid says where the option stands, as the parser's errors do.
+[[nodiscard]] Status check_host_options(const CommandLine& command);
 
-// What a start would go without, as far as can be seen without making anything; sentences.
-[[nodiscard]] std::vector<std::string> what_is_missing(const Options& options);
+// This process keeps to the CPUs of --cpu_list from now on. Errors as above.
+[[nodiscard]] Status take_host_options(const CommandLine& command);
 
 }  // namespace dynolog

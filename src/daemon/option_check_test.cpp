@@ -1,4 +1,4 @@
-// What can be seen of options before a start.
+// Options that only the host can tell to be good, before a start.
 #include "daemon/option_check.h"
 
 #include <gmock/gmock.h>
@@ -10,47 +10,44 @@ namespace dynolog {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 TEST(OptionCheck, CollectorsThatThereAreNotAreNamedWithTheirOption) {
-  Options options;
-  EXPECT_TRUE(check_collector_options(options));
-  options.metrics.disabled_collectors = {"laod"};
-  const auto disabled = check_collector_options(options);
+  CommandLine command;
+  EXPECT_TRUE(check_host_options(command));
+  command.options.metrics.disabled_collectors = {"laod"};
+  const auto disabled = check_host_options(command);
   ASSERT_FALSE(disabled);
   EXPECT_EQ(disabled.error().kind, ErrorKind::invalid);
   EXPECT_THAT(disabled.error().message,
-              AllOf(HasSubstr("--disabled_collectors"), HasSubstr("'load'?")));
-  options.metrics.disabled_collectors.clear();
-  options.metrics.collectors.intervals["laod"] = std::chrono::seconds(5);
-  EXPECT_THAT(check_collector_options(options).error().message,
-              AllOf(HasSubstr("--collector_interval"), HasSubstr("'load'?")));
+              AllOf(StartsWith("--disabled_collectors: "), HasSubstr("'load'?")));
+  command.given["disabled_collectors"] = "/x.toml:3: disabled_collectors = laod";
+  EXPECT_THAT(check_host_options(command).error().message,
+              StartsWith("/x.toml:3: disabled_collectors = laod: there is no collector 'laod'"));
+  command.options.metrics.disabled_collectors.clear();
+  command.options.metrics.collectors.intervals["laod"] = std::chrono::seconds(5);
+  command.given["collector_interval"] = "--collector_interval=laod=5";
+  EXPECT_THAT(check_host_options(command).error().message,
+              AllOf(StartsWith("--collector_interval=laod=5: "), HasSubstr("'load'?")));
 }
 
 TEST(OptionCheck, CpusThatThereAreNotAreWrongOptions) {
-  const auto kept = keep_to_cpus("1023");
-  ASSERT_FALSE(kept);
-  EXPECT_EQ(kept.error().kind, ErrorKind::invalid);
-  EXPECT_EQ(check_cpus("1023").error().message, kept.error().message);
-  EXPECT_TRUE(check_cpus(""));
-  EXPECT_TRUE(check_cpus("0"));
-}
-
-TEST(OptionCheck, AFileThatCannotBeOpenedIsMissing) {
-  Options options;
-  options.metrics.json.file = "/nonexistent/x";
-  EXPECT_THAT(what_is_missing(options), IsEmpty()) << "no lines are asked for";
-  options.metrics.json.enabled = true;
-  EXPECT_THAT(what_is_missing(options), ElementsAre(AllOf(HasSubstr("--json_file=/nonexistent/x"),
-                                                          HasSubstr("No such file"))));
-  options.metrics.json.file = testing::TempDir() + "/not-made-yet.jsonl";
-  EXPECT_THAT(what_is_missing(options), IsEmpty());
-  options.metrics.json.file = "/dev/null";
-  EXPECT_THAT(what_is_missing(options), IsEmpty());
-  options.metrics.json.file.clear();
-  EXPECT_THAT(what_is_missing(options), IsEmpty()) << "standard output";
+  CommandLine command;
+  command.options.cpu_list = "1023";
+  command.given["cpu_list"] = "/x.toml:2: cpu_list = 1023";
+  const auto taken = take_host_options(command);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().kind, ErrorKind::invalid);
+  EXPECT_THAT(taken.error().message,
+              StartsWith("/x.toml:2: cpu_list = 1023: there is no CPU 1023; this host has 0-"));
+  EXPECT_EQ(check_host_options(command).error().message, taken.error().message);
+  EXPECT_EQ("/x.toml:2: cpu_list = 1023: " + keep_to_cpus("1023").error().message,
+            taken.error().message);
+  command.options.cpu_list = "";
+  EXPECT_TRUE(check_host_options(command));
+  command.options.cpu_list = "0";
+  EXPECT_TRUE(check_host_options(command));
 }
 
 }  // namespace

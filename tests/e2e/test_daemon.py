@@ -102,6 +102,17 @@ def test_what_the_check_refuses_ends_a_start_with_the_same_code(scratch, flag, w
         assert answer.returncode == 2 and word in answer.stderr, answer
         assert flag.split("=")[0] in answer.stderr, answer
 
+    config = os.path.join(scratch, "c.toml")
+    name, value = flag.removeprefix("--").split("=", 1)
+    with open(config, "w") as file:
+        file.write(f'port = -1\n{name} = "{value}"\n')
+    checked = dynolog("--check_config", f"--config={config}")
+    started = dynolog(f"--config={config}", "--noenable_ipc_monitor", f"--run_dir={scratch}/run",
+                      f"--state_dir={scratch}/state")
+    for answer in (checked, started):
+        assert answer.returncode == 2 and word in answer.stderr, answer
+        assert f"{config}:2: {name} = {value}: " in answer.stderr, answer
+
 
 def test_the_daemon_and_its_workers_keep_to_the_cpus_that_they_are_given(daemon):
     allowed = os.sched_getaffinity(0)

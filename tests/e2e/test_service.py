@@ -308,7 +308,8 @@ def test_a_bad_file_changes_nothing_and_says_why(manager, managed, scratch, shar
     # Good as a file, and no such collector: found before anything was touched.
     for text, says in (("nonsense = [\n", config),
                        (f'disabled_collectors = ["nope"]\nlog_level = "debug"\n'
-                        f'kineto_socket_dir = ["{shared_directory}"]\n', "nope"),
+                        f'kineto_socket_dir = ["{shared_directory}"]\n',
+                        f"{config}:1: disabled_collectors = nope: there is no collector"),
                        # Of these the parser would make levels on the stack without end.
                        ('log_level = "debug"\n' + "[" * 100_000, f"{config}:2: brackets"),
                        ('log_level = "debug"\n' + "a." * 100_000 + "a = 1\n",
@@ -316,7 +317,7 @@ def test_a_bad_file_changes_nothing_and_says_why(manager, managed, scratch, shar
                        ("[" + "a." * 100_000 + "a]\n", "more than 64 deep"),
                        ("#" * 300_000, "more than 262144 bytes"),
                        # It would count from the next start, which it would keep from coming up.
-                       ('cpu_list = "1023"\n', "there is no CPU 1023")):
+                       ('cpu_list = "1023"\n', f"{config}:1: cpu_list = 1023: there is no CPU")):
         config_of(scratch, text)
         state, sentence = reload(daemon)
         assert state == "degraded" and says in sentence, sentence
