@@ -153,6 +153,11 @@ Status check(const struct stat& info, const std::string& path) {
   return {};
 }
 
+std::unexpected<Error> is_a_link(const std::string& path) {
+  return fail(ErrorKind::denied,
+              path + " is a symbolic link, which is not followed: give the file that it leads to");
+}
+
 }  // namespace
 
 bool names_descriptor(std::string_view path) {
@@ -171,14 +176,29 @@ Result<UniqueFd> open_own_file(const std::string& path, mode_t mode) {
   if (!name) return std::unexpected(name.error());
   UniqueFd fd = open_or_make(way.directory(), *name, mode);
   struct stat info{};
-  if (!fd.valid() && errno == ELOOP) {
-    return fail(
-        ErrorKind::denied,
-        path + " is a symbolic link, which is not followed: give the file that it leads to");
-  }
+  if (!fd.valid() && errno == ELOOP) return is_a_link(path);
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return fail_errno(errno, path);
   if (auto good = check(info, path); !good) return std::unexpected(std::move(good.error()));
   return fd;
+}
+
+Status see_own_file(const std::string& path) {
+  if (names_descriptor(path)) return {};
+  Way way(path);
+  const auto name = way.go();
+  if (!name) return std::unexpected(name.error());
+  const UniqueFd fd(::openat(way.directory(), name->c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info{};
+  if (!fd.valid() && errno == ENOENT) {  // then it is to be made
+    if (::faccessat(way.directory(), ".", W_OK | X_OK, AT_EACCESS) == 0) return {};
+    return fail_errno(errno, "making " + path);
+  }
+  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return fail_errno(errno, path);
+  if (S_ISLNK(info.st_mode)) return is_a_link(path);
+  if (S_ISDIR(info.st_mode)) return fail_errno(EISDIR, path);
+  if (auto good = check(info, path); !good) return good;
+  if (::faccessat(way.directory(), name->c_str(), W_OK, AT_EACCESS) == 0) return {};
+  return fail_errno(errno, path);
 }
 
 }  // namespace dynolog

@@ -22,6 +22,10 @@ namespace dynolog {
 // A terminal, a device such as /dev/null, and a FIFO are written to as they are.
 [[nodiscard]] Result<UniqueFd> open_own_file(const std::string& path, mode_t mode);
 
+// Whether that would succeed, as far as can be seen: nothing is made, and nothing opened that
+// somebody may be reading from.
+[[nodiscard]] Status see_own_file(const std::string& path);
+
 // Whether it names a descriptor of this process, which whoever started the daemon has chosen:
 // /dev/stdout, /dev/stderr, /dev/fd/N, /proc/self/fd/N. Opened as it is, whatever it is.
 [[nodiscard]] bool names_descriptor(std::string_view path);

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/file.h"
+#include "testing/without_capabilities.h"
 
 namespace dynolog {
 namespace {
@@ -38,8 +39,18 @@ class OwnFile : public ::testing::Test {
   }
   // What was said instead of opening it; "" when lines are appended.
   [[nodiscard]] static std::string refused(const std::string& path) {
+    std::error_code ignored;
+    const bool was_there = fs::exists(fs::symlink_status(path, ignored));
+    const auto seen = see_own_file(path);
+    EXPECT_EQ(fs::exists(fs::symlink_status(path, ignored)), was_there) << "looking makes nothing";
     const auto fd = open_own_file(path, 0640);
-    if (!fd) return fd.error().message;
+    // Whether anybody reads a pipe is not looked at: they would notice.
+    const bool is_good_pipe = seen && fs::is_fifo(fs::symlink_status(path, ignored));
+    EXPECT_TRUE(is_good_pipe || seen.has_value() == fd.has_value()) << path;
+    if (!fd) {
+      EXPECT_TRUE(seen || seen.error().message == fd.error().message) << seen.error().message;
+      return fd.error().message;
+    }
     return write_all(fd->get(), "line\n") ? "" : "no line could be written";
   }
   [[nodiscard]] std::string text(const std::string& name) const {
@@ -135,6 +146,19 @@ TEST_F(OwnFile, DevicesPipesAndTheDescriptorsOfTheDaemonAreWrittenTo) {
   const UniqueFd read_end(ends[0]);
   const UniqueFd write_end(ends[1]);
   EXPECT_EQ(refused("/proc/self/fd/" + std::to_string(ends[1])), "");
+}
+
+TEST_F(OwnFile, WhatMayNotBeWrittenIsSeenBeforehand) {
+  directory("closed", 0500);
+  ASSERT_TRUE(replace_file(at("log"), "", 0400));
+  const WithoutCapabilities as_anybody;
+  const auto made = see_own_file(at("closed/log"));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message, "making " + at("closed/log") + ": Permission denied");
+  EXPECT_FALSE(open_own_file(at("closed/log"), 0640));
+  const auto opened = see_own_file(at("log"));
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().message, at("log") + ": Permission denied");
 }
 
 TEST_F(RootsOwnFile, NothingOfAnotherUsersIsGoneThrough) {

@@ -24,6 +24,7 @@
 #include "daemon/option_check.h"
 #include "daemon/own_directory.h"
 #include "daemon/place_check.h"
+#include "daemon/run_directory.h"
 #include "daemon/worker_cgroup.h"
 #include "kernel/mounts.h"
 #include "net/child_process.h"
@@ -126,6 +127,15 @@ int run_worker(const std::string& kind) {
   return kUsageError;
 }
 
+DefaultPlaces default_places() {
+  const bool is_root = ::geteuid() == 0;
+  return {.run_dir = default_run_directory(is_root, Uid{::geteuid()},
+                                           environment_variable("XDG_RUNTIME_DIR")),
+          .state_dir =
+              default_state_directory(is_root, host_name(), environment_variable("XDG_STATE_HOME"),
+                                      environment_variable("HOME"))};
+}
+
 // At SIGHUP: what the next start would end with is refused while the present daemon runs.
 Result<CommandLine> read_anew(const std::vector<std::string>& arguments) {
   auto command = parse_command_line(arguments);
@@ -142,7 +152,12 @@ int check_config(const CommandLine& command) {
     fmt::print(stderr, "dynolog: {}\n", good.error().message);
     return kUsageError;
   }
-  for (const std::string& missing : what_is_missing(command)) {
+  const DefaultPlaces places = default_places();
+  if (const auto good = check_run_directory(command, places); !good) {
+    fmt::print(stderr, "dynolog: {}\n", good.error().message);
+    return kUsageError;
+  }
+  for (const std::string& missing : what_is_missing(command, places)) {
     fmt::print(stderr, "{}\n", missing);
   }
   fmt::print("configuration is valid\n");
@@ -181,9 +196,7 @@ int run_daemon(const CommandLine& command, const std::vector<std::string>& argum
                     .system_mode = ::geteuid() == 0,
                     .system_daemon_installed = system_daemon_installed(),
                     .xdg_runtime_dir = environment_variable("XDG_RUNTIME_DIR"),
-                    .state_dir = default_state_directory(::geteuid() == 0, host_name(),
-                                                         environment_variable("XDG_STATE_HOME"),
-                                                         environment_variable("HOME")),
+                    .state_dir = default_places().state_dir,
                     .version = kVersion,
                     .host = host_name(),
                     .executable = "/proc/self/exe",

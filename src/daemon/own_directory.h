@@ -17,6 +17,12 @@ namespace dynolog {
 [[nodiscard]] Result<UniqueFd> open_own_directory(const std::string& path, mode_t mode,
                                                   std::string_view option);
 
+// Whether that would succeed, as far as can be seen without making anything.
+[[nodiscard]] Status see_own_directory(const std::string& path, std::string_view option);
+
+// The path itself where it is there, else the nearest of those above it that is.
+[[nodiscard]] std::string nearest_existing(const std::string& path);
+
 // "/var/lib/dynolog" for root; else dynolog/HOST below $XDG_STATE_HOME or ~/.local/state: a home
 // directory may be that of many hosts. "" where neither variable is an absolute path.
 [[nodiscard]] std::string default_state_directory(bool system_mode, const std::string& host,

@@ -91,6 +91,36 @@ def test_check_config(scratch):
     assert answer.returncode == 2 and "--port" in answer.stderr, answer
 
 
+def test_check_config_looks_at_places_and_makes_none(scratch):
+    config = os.path.join(scratch, "c.toml")
+    none = os.path.join(scratch, "none")
+    file = os.path.join(scratch, "file")
+    lines = [f'run_dir = "{scratch}/run"', f'state_dir = "{scratch}/state"',
+             f'log_file = "{none}/log"', f'history_dir = "{file}/history"',
+             f'textfile_directory = "{none}"']
+    for path, text in ((config, "\n".join(lines)), (file, "")):
+        with open(path, "w") as opened:
+            opened.write(text)
+    answer = dynolog("--check_config", f"--config={config}", "--flagfile=")
+    assert answer.returncode == 0, answer
+    said = answer.stderr.splitlines()
+    for line, (number, name, word) in zip(said, ((3, "log_file", "goes to stderr"),
+                                                 (4, "history_dir", "in memory only"),
+                                                 (5, "textfile_directory", "no metrics")),
+                                          strict=True):
+        assert line.startswith(f"{config}:{number}: {name} = ") and word in line, answer
+    assert sorted(os.listdir(scratch)) == ["c.toml", "file"]
+    # What would end a start is an error, and does end it.
+    lines[0] = f'run_dir = "{file}/run"'
+    with open(config, "w") as opened:
+        opened.write("\n".join([*lines, "port = -1"]))
+    answer = dynolog("--check_config", f"--config={config}", "--flagfile=")
+    assert answer.returncode == 2, answer
+    assert f"{config}:1: run_dir = {file}/run: " in answer.stderr, answer
+    started = dynolog(f"--config={config}", "--flagfile=", "--noenable_ipc_monitor")
+    assert started.returncode == 1 and "Not a directory" in started.stderr, started
+
+
 @pytest.mark.parametrize("flag,word", [("--disabled_collectors=laod", "'load'"),
                                        ("--collector_interval=laod=5", "'load'"),
                                        ("--cpu_list=1023", "there is no CPU 1023")])

@@ -239,10 +239,16 @@ class Unit(Installed):
         start = with_name(self.drop_in, "ExecStart")
         self.assertEqual(start[0], "")  # resets
         arguments = start[1].split()[1:]
-        arguments = [word for word in arguments if not word.startswith("--config=")]
-        answer = self.dynolog(*arguments, f"--config={SOURCE}/packaging/dynolog.toml",
-                              "--check_config")
+        # Places of which whoever runs this test may have none.
+        others = ("--config=", "--run_dir=", "--state_dir=")
+        arguments = [word for word in arguments if not word.startswith(others)]
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as places:
+            answer = self.dynolog(*arguments, f"--config={SOURCE}/packaging/dynolog.toml",
+                                  f"--run_dir={places}/run", f"--state_dir={places}/state",
+                                  "--check_config")
         self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        self.assertIn("--run_dir=/run/dynolog", start[1].split())
+        self.assertIn("--state_dir=/var/lib/dynolog", start[1].split())
         # What root's daemon finds by itself.
         self.assertIn("--config=/etc/dynolog/dynolog.toml", start[1].split())
         self.assertIn("--flagfile=-/etc/dynolog.gflags", start[1].split())
