@@ -23,6 +23,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 using Arguments = std::vector<std::string>;
 using Action = CommandLine::Action;
@@ -367,6 +368,28 @@ TEST_F(ConfigTest, AListOfCpusIsChecked) {
   EXPECT_EQ(options({"--cpu_list=0-3,8"}).cpu_list, "0-3,8");
   EXPECT_EQ(options({"--cpu_list="}).cpu_list, "");
   EXPECT_THAT(error({"--cpu_list=3-1"}), HasSubstr("such as 0-3,8; '3-1' is none"));
+}
+
+TEST_F(ConfigTest, ForgottenQuotesArePointedOut) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"run_dir = /run/x", "run_dir = /run/x: put the text in quotes: run_dir = \"/run/x\""},
+      {"rpc_bind=0.0.0.0  # all",
+       "rpc_bind = 0.0.0.0: put the text in quotes: rpc_bind = \"0.0.0.0\""},
+      {"log-level = debug", "log_level = debug: put the text in quotes: log_level = \"debug\""},
+      {"disabled_collectors = cpu, load",
+       "disabled_collectors = cpu, load: put each text in quotes: disabled_collectors = [\"cpu\", "
+       "\"load\"]"},
+      {"use_JSON = True", "use_JSON = True: must be true or false"}};
+  for (const auto& [line, says] : cases) {
+    const std::string toml = file("d.toml", std::string("port = 1\n") + line + "\n# end\n");
+    EXPECT_EQ(error({"--config=" + toml}), toml + ":2: " + says);
+    const std::string last = file("e.toml", std::string("port = 1\n") + line);
+    EXPECT_EQ(error({"--config=" + last}), last + ":2: " + says) << "without a line's end";
+  }
+  // Of other mistakes the library knows more.
+  for (const char* other : {"run_dir = \"/run/x", "port = 1\nport = 2", "nonsense = /x"}) {
+    EXPECT_THAT(error({"--config=" + file("d.toml", other)}), Not(HasSubstr("quotes: "))) << other;
+  }
 }
 
 TEST_F(ConfigTest, WhereAnOptionStandsIsKeptForLaterChecks) {

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "config/layers.h"
 #include "config/toml_nesting.h"
+#include "config/values.h"
 
 namespace dynolog {
 namespace {
@@ -55,6 +58,47 @@ Result<Values> values_of(const KnownOption& option, const toml::node& node) {
   return fail(ErrorKind::invalid, "has the wrong type");
 }
 
+// The mistake that people make: `run_dir = /run/x`, of which the library would only say which byte
+// it did not expect. "" for any other.
+std::string advice_on(std::string_view line) {
+  constexpr std::size_t kMaxShown = 100;
+  const std::size_t equals = line.find('=');
+  if (equals == std::string_view::npos) return "";
+  const auto option = find_option(trim(line.substr(0, equals)));
+  std::string_view value = trim(line.substr(equals + 1));
+  value = trim(value.substr(0, value.find(" #")));
+  if (!option || value.empty() || std::string_view("\"'[{#").contains(value.front())) return "";
+  const std::string shown = clean_text(value, kMaxShown);
+  const std::string given = fmt::format("{} = {}", option->name, shown);
+  switch (option->kind) {
+    case ValueKind::flag:
+      if (value == "true" || value == "false") return "";
+      return fmt::format("{}: must be true or false", given);
+    case ValueKind::text:
+      return fmt::format("{}: put the text in quotes: {} = {}", given, option->name,
+                         toml_text(shown));
+    case ValueKind::list: {
+      std::vector<std::string> items;
+      for (const std::string_view item : split(shown, ',')) {
+        items.emplace_back(trim(item));
+      }
+      return fmt::format("{}: put each text in quotes: {} = {}", given, option->name,
+                         toml_list(items));
+    }
+    case ValueKind::integer:
+      return "";
+  }
+  return "";
+}
+
+std::string problem_of(const toml::parse_error& error, std::string_view text) {
+  const auto lines = split(text, '\n');
+  const std::size_t number = error.source().begin.line;
+  std::string advice =
+      number >= 1 && number <= lines.size() ? advice_on(lines[number - 1]) : std::string();
+  return advice.empty() ? clean_text(error.description(), 200) : advice;
+}
+
 Result<Assignment> assignment_of(std::string_view key, const toml::node& node,
                                  std::string_view where) {
   const auto option = find_option(key);
@@ -93,7 +137,7 @@ Result<Layer> read_toml(std::string_view text, std::string_view path) {
   try {
     table = toml::parse(text, path);
   } catch (const toml::parse_error& error) {
-    return fail(ErrorKind::invalid, where(error.source()) + clean_text(error.description(), 200));
+    return fail(ErrorKind::invalid, where(error.source()) + problem_of(error, text));
   } catch (const std::exception& error) {
     return fail(ErrorKind::invalid, fmt::format("{}: {}", shown, clean_text(error.what(), 200)));
   }
