@@ -763,6 +763,18 @@ TEST_F(DynoTest, ADirectoryIsNoNameOfATraceFile) {
   }
 }
 
+TEST_F(DynoTest, ALogFileNeedsTheNameOfAFile) {
+  for (const std::vector<std::string>& beside :
+       {std::vector<std::string>{}, {"--output", directory_}, {"--mkdir"}}) {
+    std::vector<std::string> arguments = here({"gputrace", "--log-file", "dd/"});
+    arguments.insert(arguments.end(), beside.begin(), beside.end());
+    EXPECT_EQ(dyno(arguments), 2);
+    EXPECT_EQ(err(),
+              "dyno: --log-file: dd/ has no name of a file at its end: add one, such as "
+              "dd/trace.json\n");
+  }
+}
+
 TEST_F(DynoTest, UsageErrors) {
   EXPECT_EQ(dyno({}), 2);
   EXPECT_EQ(dyno({"gputrac"}), 2);

@@ -40,6 +40,12 @@ TracePlaces::TracePlaces(const GputraceOptions& options, const World& world)
 
 Result<TracePlaces> TracePlaces::choose(const GputraceOptions& options, const World& world,
                                         bool local) {
+  if (options.log_file.ends_with('/')) {
+    return fail(ErrorKind::invalid,
+                fmt::format("--log-file: {0} has no name of a file at its end: add one, such as "
+                            "{0}trace.json",
+                            clean_text(options.log_file, kMaxShown)));
+  }
   TracePlaces places(options, world);
   if (!options.output.empty()) {
     auto made = TraceDirectory::at(absolute(options.output, world.working_directory));

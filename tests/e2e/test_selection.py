@@ -101,7 +101,7 @@ def test_ranks_and_coverage(kineto_job, main_daemon, scratch):
     assert answer.code == 0, answer
     assert [row["pid"] for row in answer.json["planned"]] == [jobs[2].pid]
     answer = main_daemon.dyno("gputrace", "--job-id", shown[job], "--rank", "3/8",
-                              "--duration-ms", 100, "--output", scratch / "none")
+                              "--duration-ms", 100, "--output", os.path.join(scratch, "none"))
     assert answer.code == 3, answer
     assert "no process here is rank 3 of 8" in answer.out + answer.err, answer
     assert "there is a rank 3 of 4" in answer.out + answer.err, answer
