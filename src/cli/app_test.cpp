@@ -775,6 +775,30 @@ TEST_F(DynoTest, ALogFileNeedsTheNameOfAFile) {
   }
 }
 
+TEST_F(DynoTest, AnOutputThatReadsLikeAFileIsRefused) {
+  const auto refused = [this](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "gputrace");
+    EXPECT_EQ(dyno(here(std::move(arguments))), 2);
+    return err();
+  };
+  EXPECT_EQ(refused({"--output", "x.json"}),
+            "dyno: --output: it names a directory for the files, and x.json reads like a file: "
+            "write --output . --log-file x.json (or x.json/ for a directory of that name)\n");
+  EXPECT_THAT(refused({"--output", "a b/{x}.json.gz"}),
+              HasSubstr("write --output 'a b' --log-file '{{x}}.json.gz' (or"));
+  EXPECT_THAT(refused({"--output", "/t.gz", "--log-file", "rank{rank}.json"}),
+              HasSubstr("write --output / --log-file 'rank{rank}.json' (or"));
+  EXPECT_EQ(dyno(here({"traces", "fetch", "abcd", "--output", "o/x.json"})), 2);
+  EXPECT_THAT(err(), HasSubstr("write --output o (or"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/x.json"));
+  // A directory all the same.
+  std::filesystem::create_directory(directory_ + "/there.json");
+  for (const char* directory : {"there.json", "new.json/"}) {
+    EXPECT_EQ(dyno(here({"gputrace", "--output", directory})), 6) << "there is no daemon";
+    EXPECT_THAT(err(), Not(HasSubstr("reads like a file"))) << directory;
+  }
+}
+
 TEST_F(DynoTest, UsageErrors) {
   EXPECT_EQ(dyno({}), 2);
   EXPECT_EQ(dyno({"gputrac"}), 2);

@@ -88,6 +88,8 @@ class FetchRun {
       : world_(world), global_(global), options_(options), client_(world, global) {}
 
   ExitCode run() {
+    const Status output = check_output(options_.output, world_.working_directory, std::nullopt);
+    if (!output) return usage(output.error().message);
     interrupt_fd_ = world_.take_interrupts();
     client_.interrupted_by(interrupt_fd_);
     const auto list = ask_list(client_);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "cli/brought_names.h"
+#include "cli/hint.h"
 #include "cli/received_file.h"
 
 namespace dynolog {
@@ -29,6 +30,27 @@ std::string absolute(const std::string& path, const std::string& working_directo
 }
 
 }  // namespace
+
+Status check_output(const std::string& output, const std::string& working_directory,
+                    const std::optional<std::string>& log_file) {
+  const bool is_file = output.ends_with(".json") || output.ends_with(".gz");
+  if (!is_file || !directory_id(absolute(output, working_directory)).empty()) return {};
+  const std::size_t slash = output.rfind('/');
+  const std::string directory = slash == std::string::npos ? "."
+                                : slash == 0               ? "/"
+                                                           : output.substr(0, slash);
+  std::string instead = "--output " + shell_word(directory);
+  if (log_file) {
+    const std::string name =
+        log_file->empty() ? as_pattern(file_name(output)) : std::string(*log_file);
+    instead += " --log-file " + shell_word(name);
+  }
+  return fail(ErrorKind::invalid,
+              fmt::format("--output: it names a directory for the files, and {} reads like a file: "
+                          "write {} (or {}/ for a directory of that name)",
+                          clean_text(output, kMaxShown), clean_text(instead, 2 * kMaxShown),
+                          clean_text(output, kMaxShown)));
+}
 
 TracePlaces::TracePlaces(const GputraceOptions& options, const World& world)
     : working_directory_(world.working_directory),

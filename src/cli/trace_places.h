@@ -16,6 +16,12 @@
 
 namespace dynolog {
 
+// Whether --output is meant as a directory: who writes `--output x.json` has a file in mind. One
+// that is there, or ends in '/', is one. `log_file`: as it was given; nullopt where the command has
+// no such option. The error says what to write instead.
+[[nodiscard]] Status check_output(const std::string& output, const std::string& working_directory,
+                                  const std::optional<std::string>& log_file);
+
 class TracePlaces {
  public:
   // `local`: the daemon is on this host, as far as one can tell. Makes --output's directory, or the

@@ -110,6 +110,9 @@ class TraceRun {
                    "--output needs a dyno that waits. After --no-wait the daemon keeps what is to "
                    "be brought: `dyno traces fetch SESSION --output DIR`");
     }
+    const Status output =
+        check_output(options_.output, world_.working_directory, options_.log_file);
+    if (!output) return usage(world_, output.error().message);
     auto places = TracePlaces::choose(options_, world_, client_.endpoint().is_local());
     if (!places) return usage(world_, places.error().message);
     places_ = std::move(*places);
