@@ -392,6 +392,8 @@ class DaemonDiagnosis::Run {
         ground.directories[endpoint] = id_of(endpoint);
       }
     }
+    const auto base = read_file(world_.root.etc + "/libkineto.conf", kMaxSmallFile);
+    ground.has_base_configuration = base && !base->empty();
     return ground;
   }
 

@@ -23,8 +23,9 @@ constexpr std::string_view kStartAgain =
     "container: docker run -e KINETO_USE_DAEMON=1 ...";
 constexpr std::string_view kBaseConfiguration =
     "echo ON_DEMAND_CONFIG_UPDATE_INTERVAL_SECS=1 | sudo tee /etc/libkineto.conf, then start the "
-    "job again; for a container: docker run -v /etc/libkineto.conf:/etc/libkineto.conf:ro ..., or "
-    "KINETO_CONFIG naming such a file in its image";
+    "job again; for a container, after that: docker run -v "
+    "/etc/libkineto.conf:/etc/libkineto.conf:ro ..., or KINETO_CONFIG naming such a file in its "
+    "image";
 constexpr std::string_view kNewTorch = "use PyTorch 2.7 or later (2.12 or later is best)";
 constexpr std::string_view kCannotBeTraced =
     "PyTorch only takes requests from the daemon that it calls at; this process cannot be traced";
@@ -247,16 +248,30 @@ std::string pod_lines(const std::string& directory) {
       directory);
 }
 
+// What has to be on the host before it can be mounted: of a path that is missing docker makes a
+// directory, which is no configuration, and in which jobs may not bind.
+std::string before_the_container(const Ground& ground, bool is_served,
+                                 const std::string& directory) {
+  std::string steps;
+  if (!ground.has_base_configuration) {
+    steps = "echo ON_DEMAND_CONFIG_UPDATE_INTERVAL_SECS=1 | sudo tee /etc/libkineto.conf; then: ";
+  }
+  if (!is_served) {
+    steps += fmt::format(
+        "sudo mkdir -p -m 1777 {0}; then start the daemon with --kineto_socket_dir={0}; then: ",
+        directory);
+  }
+  return steps;
+}
+
 std::string way_into_a_container(const Ground& ground) {
   const std::string served = shared_directory(ground);
   const std::string directory = served.empty() ? "/run/kineto" : served;
   return fmt::format(
       "{}{}; in a pod: {}; the path has to be the same on both sides. Or give the job the host's "
       "network: docker run --network=host ..., hostNetwork: true",
-      served.empty()
-          ? fmt::format("start the daemon with --kineto_socket_dir={}, then: ", directory)
-          : "",
-      docker_line(directory), pod_lines(directory));
+      before_the_container(ground, !served.empty(), directory), docker_line(directory),
+      pod_lines(directory));
 }
 
 Found other_network(const Subject& subject, const Ground& ground) {

@@ -37,6 +37,7 @@ struct DiagnosisGround {
   std::string abstract_problem;   // why it does not; "" also where the asking person may not know
   // The directories that it serves, with "dev:inode" of each as the daemon sees it ("" not known).
   std::map<std::string, std::string> directories;
+  bool has_base_configuration = false;  // a non-empty /etc/libkineto.conf on the host
 };
 
 struct DiagnosisSubject {

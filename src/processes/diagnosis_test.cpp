@@ -67,6 +67,7 @@ DiagnosisGround ground() {
   ground.network_namespace = kHostNetwork;
   ground.wants_abstract = ground.serves_abstract = true;
   ground.directories = {{"/run/dynolog/u/1000", "8:1"}, {"/shared", "8:2"}};
+  ground.has_base_configuration = true;
   return ground;
 }
 
@@ -547,8 +548,13 @@ TEST(DiagnosisTest, AContainerIsToldTheWholeCommandLine) {
   EXPECT_THAT(advice, HasSubstr("docker run --network=host ..., hostNetwork: true"));
   here.directories.erase("/shared");  // what is left is one user's own
   EXPECT_THAT(advice_for_another_network(here),
-              StartsWith("start the daemon with --kineto_socket_dir=/run/kineto, then: docker run "
+              StartsWith("sudo mkdir -p -m 1777 /run/kineto; then start the daemon with "
+                         "--kineto_socket_dir=/run/kineto; then: docker run "
                          "-v /run/kineto:/run/kineto "));
+  here.has_base_configuration = false;  // of a path that is missing docker makes a directory
+  EXPECT_THAT(advice_for_another_network(here),
+              StartsWith("echo ON_DEMAND_CONFIG_UPDATE_INTERVAL_SECS=1 | sudo tee "
+                         "/etc/libkineto.conf; then: sudo mkdir -p -m 1777 /run/kineto; "));
 }
 
 TEST(DiagnosisTest, APodIsToldItsVolumesAndEnvironment) {
