@@ -255,13 +255,22 @@ class DaemonDiagnosis::Run {
       if (std::ranges::find(hung, pid, &Pid::value) != hung.end()) continue;
       rpc::Finding finding = finding_of(
           Verdict{"processes", Level::broken,
-                  fmt::format("there is no such process, or it is not yours{}", or_not_of_job()),
+                  fmt::format("there is no such process, or it is not yours{}{}", or_not_of_job(),
+                              or_out_of_reach()),
                   "it was named, and nothing is known of it",
                   "see its pid with `ps`; another user's process is nobody else's business"});
       finding.pid = pid;
       reply.findings.push_back(std::move(finding));
     }
     return reply;
+  }
+
+  // Who is root where the command runs takes others' processes for their own.
+  std::string_view or_out_of_reach() const {
+    if (caller_.host_root || caller_.tenant.uid != kRootUid) return "";
+    return ", or could not be looked at: as far as the daemon can tell you are root of a container "
+           "or of a user namespace (without CAP_SYS_PTRACE it cannot tell root of the host), and "
+           "only root of the host is told of others': ask there, or as the process's own user";
   }
 
   std::string_view or_not_of_job() const { return request_.job ? ", or not of this job" : ""; }
@@ -288,9 +297,9 @@ class DaemonDiagnosis::Run {
                               request_.pids.empty() ? "" : " and has one of these pids"));
     }
     return fail(ErrorKind::not_found,
-                fmt::format("there is no process {}, or it is not yours; `dyno doctor` without "
+                fmt::format("there is no process {}, or it is not yours{}; `dyno doctor` without "
                             "--pid lists what can be looked at",
-                            fmt::join(candidates_.unmatched, " or ")));
+                            fmt::join(candidates_.unmatched, " or "), or_out_of_reach()));
   }
 
   void add(Verdict verdict, Pid pid, rpc::DiagnoseReply& reply) const {
@@ -336,6 +345,8 @@ class DaemonDiagnosis::Run {
     // Who named processes that are all here misses nothing of the others.
     const bool all_found = !request_.pids.empty() && candidates_.unmatched.empty();
     if (!all_found) facts.incomplete = outcome_.incomplete;
+    // Users have processes that they may not read themselves, such as agents that hold their keys.
+    if (!all_found && caller_.host_root) facts.refused = outcome_.refused;
     return facts;
   }
 

@@ -307,6 +307,15 @@ void processes(const HostFacts& facts, Verdicts& verdicts) {
          "what hangs in the kernel, for storage or a driver, holds up who looks at it",
          "find them: ps -eo pid,stat,wchan:32,comm | grep ' D'"});
   }
+  if (facts.refused > 0) {
+    verdicts.push_back(
+        {"processes", Level::warning,
+         fmt::format("the daemon may not look into {} process{}", facts.refused,
+                     facts.refused == 1 ? "" : "es"),
+         "what of them has PyTorch in it is not known: it is missing here unless it has called in",
+         "give the daemon CAP_SYS_PTRACE over them: systemd's CapabilityBoundingSet=, docker run "
+         "--cap-add SYS_PTRACE; or have their users start daemons of their own"});
+  }
   if (!facts.incomplete.empty()) {
     verdicts.push_back(
         {"processes", Level::warning, "not all processes were looked at: " + facts.incomplete,

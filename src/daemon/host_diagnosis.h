@@ -28,6 +28,7 @@ struct HostFacts {
   std::vector<ProfilingTool> tools;               // those that may be named to the asking person
   bool dcgm_runs = false;                         // of root's, whose pid is nobody else's business
   std::size_t hung = 0;                           // processes that could not be read to the end
+  std::size_t refused = 0;                        // that the daemon may not look into
   std::string incomplete;                         // why not all processes were looked at
   // Who holds a name that is taken: another user's process is named to root only.
   bool may_name_holder = false;

@@ -157,6 +157,8 @@ std::vector<Case> host_cases() {
       {"dcgm", [](F& f) { f.dcgm_runs = true; }, "profiler", Level::note, "dcgmi profile --pause"},
       {"dcgm_exporter", [](F& f) { f.tools = {{Pid{77}, Uid{0}, "dcgm-exporter"}}; }, "profiler",
        Level::note, "DCGM runs on this host"},
+      {"refused_processes", [](F& f) { f.refused = 2; }, "processes", Level::warning,
+       "may not look into 2 processes"},
       {"hung_processes", [](F& f) { f.hung = 2; }, "processes", Level::warning,
        "2 processes cannot be read"},
       {"unfinished", [](F& f) { f.incomplete = "there are more than 4096 processes"; }, "processes",

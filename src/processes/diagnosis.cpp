@@ -58,10 +58,14 @@ bool is_cpu_only(const Subject& subject) {
 Found no_torch(const Subject& subject, const Ground&) {
   if (!subject.facts.torch_library.empty()) return {};
   if (!subject.facts.mapped_files_read) {
-    return Verdict{"registered", Level::warning,
-                   "its mapped files cannot be read, so whether it has torch in it is not known",
-                   "only a process that has imported torch can be traced",
-                   "ask as its own user, or give the daemon CAP_SYS_PTRACE"};
+    return Verdict{
+        "registered", Level::warning,
+        "the daemon may not look into it: its mapped files cannot be read, so whether it "
+        "has PyTorch in it is not known",
+        "only a process that has imported torch can be traced",
+        "give the daemon CAP_SYS_PTRACE over it: systemd's CapabilityBoundingSet=, docker run "
+        "--cap-add SYS_PTRACE (from a user namespace of its own, as rootless ones have, no "
+        "right reaches what is outside); or ask a daemon that the process's own user starts"};
   }
   const bool young = subject.age && *subject.age < kImportTime;
   return Verdict{"registered", subject.named && !young ? Level::broken : Level::note,
@@ -554,7 +558,7 @@ Found cupti_stays(const Subject& subject, const Ground&) {
 using Check = Found (*)(const Subject&, const Ground&);
 
 // Beside one of these nothing else matters.
-constexpr std::array<Check, 2> kDecisive = {no_torch, ended};
+constexpr std::array<Check, 2> kDecisive = {ended, no_torch};
 // Of a forked process: all else is its parent's.
 constexpr std::array<Check, 2> kOfForked = {forked, variable_missing};
 constexpr std::array<Check, 14> kKeepsFromCalling = {stopped,

@@ -201,7 +201,12 @@ std::vector<Case> state_cases() {
        "debugger"},
       {"frozen", [](S& s, G&) { s.signs.frozen = true; }, "state", Level::broken, "cgroup"},
       {"in_the_kernel", [](S& s, G&) { s.signs.state = 'D'; }, "state", Level::warning, "state D"},
-      {"ended", [](S& s, G&) { s.signs.state = 'Z'; }, "state", Level::broken, "ended"},
+      {"ended",
+       [](S& s, G&) {
+         s.signs.state = 'Z';
+         s.facts.torch_library.clear();  // what has ended maps nothing
+       },
+       "state", Level::broken, "ended"},
       {"forked", [](S& s, G&) { s.forked_from = Pid{4000}; }, "forked", Level::warning, "spawn"},
       {"forked_and_named",
        [](S& s, G&) {
@@ -224,7 +229,7 @@ std::vector<Case> state_cases() {
          s.facts.mapped_files_read = s.facts.complete = false;
          s.named = true;
        },
-       "registered", Level::warning, "CAP_SYS_PTRACE"},
+       "registered", Level::warning, "the daemon may not look into it"},
       {"no_torch_and_named",
        [](S& s, G&) {
          s.facts.torch_library.clear();

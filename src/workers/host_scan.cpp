@@ -134,6 +134,7 @@ class HostScanImpl final : public HostScan {
       return go_on();
     }
     looked_at_ += reply->looked_at;
+    outcome_.refused += reply->refused;
     std::ranges::move(reply->processes, std::back_inserter(outcome_.processes));
     std::ranges::move(reply->tools, std::back_inserter(outcome_.tools));
     // A worker that does not come down would keep us at it.

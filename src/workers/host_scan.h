@@ -32,6 +32,7 @@ struct ScanOptions {
 struct ScanOutcome {
   std::vector<ScannedProcess> processes;  // by pid
   std::vector<ProfilingTool> tools;       // by pid, whoever's they are
+  std::size_t refused = 0;                // may not be read, and were not named
   std::vector<Pid> hung;                  // reading of them did not come to its end
   std::optional<HostLook> host;           // nullopt: could not be had
   std::string host_problem;               // then: why

@@ -74,11 +74,14 @@ class Scan {
     note_tool(*status, pid, uid);
     if (!request_.of_everybody && uid != request_.uid) return;
     const bool named = !request_.pids.empty();
-    // The kernel's own threads have no program, and nothing that could be of interest.
-    if (!named && !entry->read_link("exe")) return;
+    // The kernel's own threads have no program, and nothing that could be of interest. Whether one
+    // is such that may not be read is told by its command.
+    const auto program = entry->read_link("exe");
+    if (!named && !program && program.error().kind != ErrorKind::denied) return;
     ++reply_.looked_at;
     looking_(pid);
     const MappedFiles mapped = read_mapped_files(*entry);
+    if (!named && mapped.refused && has_command(*entry)) ++reply_.refused;
     if (!named && mapped.torch_address.empty() && !holds_gpu(*entry)) return;
     add(*entry, pid, mapped);
   }
@@ -92,6 +95,11 @@ class Scan {
     auto name = tool_named(status.name);
     if (!name || reply_.tools.size() >= kMaxToolsInReply) return;
     reply_.tools.push_back({pid, uid, std::move(*name)});
+  }
+
+  static bool has_command(const ProcEntry& entry) {
+    const auto command = entry.read("cmdline", 1);
+    return command && !command->empty();
   }
 
   static bool holds_gpu(const ProcEntry& entry) {

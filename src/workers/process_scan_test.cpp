@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "testing/fake_clock.h"
+#include "testing/without_capabilities.h"
 #include "workers/proc_entry.h"
 
 namespace dynolog {
@@ -172,6 +173,22 @@ TEST_F(ProcessScanTest, TheKernelsThreadsAreNotLookedAt) {
   fs::remove(fs::path(root_.proc) / "10/exe");
   EXPECT_THAT(pids(scan()), IsEmpty());
   EXPECT_THAT(looked_at_, IsEmpty());
+}
+
+TEST_F(ProcessScanTest, WhatMayNotBeReadIsCounted) {
+  for (int pid = 10; pid < 14; ++pid) make(pid);
+  write(12, "cmdline", "");  // as a thread of the kernel's
+  for (const int pid : {11, 12, 13}) {
+    fs::permissions(fs::path(root_.proc) / std::to_string(pid) / "maps", fs::perms::none);
+  }
+  request_.of_everybody = true;
+  const WithoutCapabilities as_anybody;
+  EXPECT_EQ(scan().refused, 2U);
+  request_.pids = {Pid{11}};
+  const ScanReply named = scan();
+  EXPECT_EQ(named.refused, 0U) << "it is told of by itself";
+  ASSERT_THAT(named.processes, SizeIs(1));
+  EXPECT_FALSE(named.processes.front().facts.mapped_files_read);
 }
 
 TEST_F(ProcessScanTest, WhoIsNamedIsReportedWhateverItIs) {

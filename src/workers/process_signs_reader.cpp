@@ -95,7 +95,7 @@ MappedFiles read_mapped_files(const ProcEntry& entry) {
   MappedFiles files;
   std::string python_address;
   // Of one with more lines than are looked at, those decide.
-  static_cast<void>(entry.each_line("maps", kMaxMaps, [&](std::string_view line) {
+  const Status read = entry.each_line("maps", kMaxMaps, [&](std::string_view line) {
     const MapsLine mapped = parse_maps_line(line);
     const std::string_view name = mapped.file_name();
     if (name == "libtorch_cpu.so" && files.torch_address.empty()) {
@@ -108,7 +108,8 @@ MappedFiles read_mapped_files(const ProcEntry& entry) {
       files.profiler_library = clean_text(name, kMaxText);
     }
     return true;
-  }));
+  });
+  files.refused = !read && read.error().kind == ErrorKind::denied;
   if (files.torch_address.empty()) files.torch_address = python_address;
   return files;
 }

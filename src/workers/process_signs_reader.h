@@ -15,6 +15,7 @@ struct MappedFiles {
   std::string torch_address;  // "" when neither libtorch_cpu.so nor libtorch_python.so is mapped
   bool gpu_torch = false;
   std::string profiler_library;
+  bool refused = false;  // the kernel does not let us read them: nothing of the above is known
 };
 
 // Nothing of a process that may not be read.

@@ -119,7 +119,8 @@ std::string encode_scan(const Result<ScanReply>& reply) {
   return frame_text({{"processes", std::move(processes)},
                      {"tools", std::move(tools)},
                      {"next", reply->next.value},
-                     {"looked_at", reply->looked_at}});
+                     {"looked_at", reply->looked_at},
+                     {"refused", reply->refused}});
 }
 
 Result<ScanReply> decode_scan(std::string_view body) {
@@ -129,6 +130,7 @@ Result<ScanReply> decode_scan(std::string_view body) {
   ScanReply reply;
   reply.next.value = members.integer<std::int32_t>("next");
   reply.looked_at = members.integer<std::uint32_t>("looked_at");
+  reply.refused = members.integer<std::uint32_t>("refused");
   const Json* processes = members.array("processes", kMaxScannedInReply);
   const Json* tools = members.array("tools", kMaxToolsInReply);
   if (!members.ok() || reply.next.value < 0) return frame_misfit();

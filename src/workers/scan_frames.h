@@ -23,6 +23,7 @@ struct ScanReply {
   std::vector<ProfilingTool> tools;
   Pid next;  // go on with the pids below this one; 0: there is nothing left to look at
   std::uint32_t looked_at = 0;
+  std::uint32_t refused = 0;  // of these, what may not be read, but for those that were named
 };
 [[nodiscard]] std::string encode_scan(const Result<ScanReply>& reply);
 [[nodiscard]] Result<ScanReply> decode_scan(std::string_view body);

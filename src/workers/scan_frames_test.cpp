@@ -30,6 +30,7 @@ ScanReply full_reply() {
   reply.tools = {{Pid{9}, Uid{0}, "nv-hostengine"}};
   reply.next = Pid{41};
   reply.looked_at = 300;
+  reply.refused = 7;
   return reply;
 }
 
@@ -58,6 +59,7 @@ TEST(ScanFrames, RepliesRoundTrip) {
   EXPECT_EQ(decoded->tools.front().name, "nv-hostengine");
   EXPECT_EQ(decoded->next, Pid{41});
   EXPECT_EQ(decoded->looked_at, 300U);
+  EXPECT_EQ(decoded->refused, 7U);
 }
 
 TEST(ScanFrames, RequestsRoundTrip) {
@@ -114,10 +116,12 @@ TEST(ScanFrames, HostileBodiesAreErrors) {
     EXPECT_FALSE(decode_scan(good.substr(0, size)).has_value());
   }
   for (const char* bad :
-       {"", "[]", "{}", R"({"processes": [1], "tools": [], "next": 0, "looked_at": 0})",
-        R"({"processes": [], "tools": [{}], "next": 0, "looked_at": 0})",
-        R"({"processes": [{"facts": {}, "signs": {}}], "tools": [], "next": 0, "looked_at": 0})",
-        R"({"processes": [], "tools": [], "next": -1, "looked_at": 0})",
+       {"", "[]", "{}",
+        R"({"processes": [1], "tools": [], "next": 0, "looked_at": 0, "refused": 0})",
+        R"({"processes": [], "tools": [{}], "next": 0, "looked_at": 0, "refused": 0})",
+        R"({"processes": [{"facts": {}, "signs": {}}], "tools": [], "next": 0, "looked_at": 0,
+             "refused": 0})",
+        R"({"processes": [], "tools": [], "next": -1, "looked_at": 0, "refused": 0})",
         R"({"spaces": [1], "nvidia_driver": true, "nvidia_problem": ""})",
         R"({"spaces": [{"path": 1}], "nvidia_driver": true, "nvidia_problem": ""})"}) {
     EXPECT_FALSE(decode_scan(bad).has_value()) << bad;

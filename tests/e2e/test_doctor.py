@@ -9,7 +9,7 @@ import types
 import pytest
 
 from harness import places
-from harness.daemon import Daemon
+from harness.daemon import Daemon, identity
 from harness.job import Job
 from harness.namespaces import NetworkNamespace, child_of
 from harness.posing import PosingJob
@@ -36,6 +36,11 @@ def text(found):
 
 def has_base_configuration():
     return os.path.exists("/etc/libkineto.conf") and os.path.getsize("/etc/libkineto.conf") > 0
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()[0]
 
 
 def mounting(what):
@@ -281,6 +286,11 @@ def test_what_is_not_there_and_what_is_no_pytorch(ward):
     assert answer.code == 1, answer
     assert "libtorch_cpu.so" in findings(answer, ward.daemon.pid, level="broken")[0]["what"]
     assert ward.daemon.dyno("doctor", "--job", "no-such-job", "--timeout", 20).code == 3
+    ended = subprocess.Popen(["true"])
+    until("a process that nobody waits for", lambda: state_of(ended.pid) == "Z")
+    (found,) = findings(ask(ward, ended.pid), ended.pid)
+    ended.wait()
+    assert found["check"] == "state" and "it has ended" in found["what"], found
 
 
 def test_the_daemon_and_its_host(ward):
@@ -383,6 +393,32 @@ class WithoutCapabilities:
     def inside(self, command):
         return ["setpriv", f"--bounding-set={self.dropped}", f"--inh-caps={self.dropped}", "--",
                 *command]
+
+
+def test_what_the_daemon_may_not_look_into_is_not_judged(daemon):
+    # With CAP_PERFMON the kernel shows what is mapped, and CAP_SYS_ADMIN includes that.
+    served = daemon("--noenable_ipc_monitor", "--no_tcp",
+                    namespace=WithoutCapabilities("sys_ptrace", "perfmon", "sys_admin"))
+    with subprocess.Popen(["sleep", "600"], cwd="/", **identity(ALICE)) as other:
+        try:
+            answer = served.dyno("doctor", "--pid", other.pid, "--json", "--timeout", 20)
+            assert_each_says_what_to_do(answer)
+            (found,) = findings(answer, other.pid)
+            assert found["level"] == "warning" and "may not look into it" in found["what"], found
+            assert "CAP_SYS_PTRACE" in found["fix"] and "own user" in found["fix"], found
+            answer = served.dyno("doctor", "--json", "--timeout", 20)
+            assert any("may not look into" in f["what"]
+                       for f in findings(answer, 0, "processes", "warning")), answer
+            own = daemon("--noenable_ipc_monitor", "--no_tcp", uid=ALICE)
+            answer = own.dyno("doctor", "--pid", other.pid, "--json", "--timeout", 20, uid=ALICE)
+            assert "no libtorch_cpu.so" in findings(answer, other.pid)[0]["what"], answer
+            # Root with more rights than the daemon has: it cannot tell whose root that is.
+            served.namespace = None
+            answer = served.dyno("doctor", "--pid", other.pid, "--timeout", 20)
+            assert answer.code == 3 and "could not be looked at" in answer.err, answer
+            assert "CAP_SYS_PTRACE" in answer.err, answer
+        finally:
+            other.kill()
 
 
 def test_each_right_that_the_daemon_lacks_and_what_for(daemon):
