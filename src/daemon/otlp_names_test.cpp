@@ -61,5 +61,32 @@ TEST(OtlpNames, OneNameIsOneKindOfThing) {
   }
 }
 
+// docs/metrics.md tells apart what speaks of processes: this is what it says.
+TEST(OtlpNames, ProcessesOfTheHostTheDaemonAndRanksAreToldApart) {
+  std::map<std::string_view, int> seen;
+  const auto is_of = [&seen](std::string_view prefix, std::string_view name,
+                             const CatalogueSection& section, std::string_view wanted) {
+    if (!name.starts_with(prefix)) return false;
+    ++seen[prefix];
+    EXPECT_EQ(section.name, wanted) << name;
+    return true;
+  };
+  for (const CatalogueSection& section : metric_catalogue()) {
+    for (const MetricDescriptor& metric : section.metrics) {
+      if (is_of("process.", metric.id, section, "top")) {
+        EXPECT_EQ(metric.otlp.name, "");
+        EXPECT_EQ(metric.prometheus.name, "");
+        EXPECT_EQ(metric.json.name, "");
+      }
+      is_of("process.", metric.otlp.name, section, "self");
+      is_of("process_", metric.prometheus.name, section, "self");
+      is_of("job.process.", metric.id, section, "jobs");
+      is_of("dynolog_process_", metric.prometheus.name, section, "jobs");
+    }
+  }
+  EXPECT_EQ(seen.size(), 4U) << "each of them is there";
+  EXPECT_NE(metrics_page().find("Processes are spoken of in three ways."), std::string::npos);
+}
+
 }  // namespace
 }  // namespace dynolog

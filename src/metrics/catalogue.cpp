@@ -127,7 +127,12 @@ std::string catalogue_page(Catalogue catalogue) {
       "Collectors emit cumulative counters and gauges. Each sink chooses the names: Prometheus,\n"
       "OTLP (OpenTelemetry), and JSON lines. JSON lines give a counter as its increase over the\n"
       "interval and anything else as it is. A value that could not be read is absent, never 0.\n"
-      "`dynolog --list_metrics` prints this list, `--json` as JSON.\n";
+      "`dynolog --list_metrics` prints this list, `--json` as JSON.\n\n"
+      "Processes are spoken of in three ways. The metrics `process.*` are the host's busiest\n"
+      "processes (`top`), which the history alone keeps: no sink has a name for them. OTLP's\n"
+      "`process.*` and Prometheus' `process_*` are what those conventions call the program that\n"
+      "exports, so here the daemon itself (`self`). `job.process.*` and `dynolog_process_*` are\n"
+      "the ranks of jobs (`jobs`).\n";
   for (const CatalogueSection& section : catalogue) {
     page += fmt::format("\n## {}\n\nRead every {}.\n\n", section.name, to_string(section.tier));
     page +=
