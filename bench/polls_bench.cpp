@@ -1,6 +1,8 @@
 // Kineto's polls against their budget: bursts of 64 and of 512 processes, then 5,000 registered
-// ones whose polls are spread over 5 s. Each client is a process of its own, as in life. Exits with
-// 1 when a budget is missed.
+// ones whose polls are spread over 5 s. Each client is a process of its own, as in life. The burst
+// of first polls is played beside its floor. Exits with 1 when a budget is missed.
+//
+// polls_bench first N: the burst of first polls and its floor only, N times in turns.
 #include <fmt/format.h>
 #include <semaphore.h>
 #include <sys/mman.h>
@@ -17,12 +19,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "base/number.h"
 #include "base/random.h"
-#include "ipc/kineto_thread.h"
-#include "testing/capturing_log.h"
+#include "poll_server.h"
 #include "testing/kineto_client.h"
 
 namespace dynolog {
@@ -54,7 +55,7 @@ struct Scene {
   std::size_t clients;
   int rounds;          // the last is measured
   Nanoseconds spread;  // of the polls of one round
-  Nanoseconds budget;  // for the slowest answer
+  Nanoseconds budget;  // for the slowest answer; none: the floor, which has nothing to keep to
 };
 
 std::int64_t monotonic_ns() {
@@ -130,9 +131,8 @@ struct Quantiles {
 };
 
 struct Outcome {
-  KinetoCounters counters;
-  Nanoseconds cpu;  // of the daemon's side, in the measured round
-  std::unordered_map<std::int32_t, std::int64_t> answered_ns;  // by pid, the last
+  PollAnswers answers;
+  Nanoseconds cpu;  // of the server's thread, in the measured round
 };
 
 bool report(const Scene& scene, std::span<const Sample> samples, std::span<const pid_t> children,
@@ -145,34 +145,29 @@ bool report(const Scene& scene, std::span<const Sample> samples, std::span<const
     const Sample& sample = samples[i];
     retries += sample.retries;
     harmed = harmed || sample.would_terminate;
-    if (!sample.answered) continue;
+    const auto sent = outcome.answers.sent_ns.find(children[i]);
+    if (!sample.answered || sent == outcome.answers.sent_ns.end()) continue;
     round_trips.push_back(static_cast<double>(sample.round_trip_ns) / 1e6);
-    ages.push_back(static_cast<double>(outcome.answered_ns.at(children[i]) - sample.sent_ns) / 1e6);
+    ages.push_back(static_cast<double>(sent->second - sample.sent_ns) / 1e6);
   }
   const Quantiles age(std::move(ages));
   const Quantiles round_trip(std::move(round_trips));
+  const KinetoCounters& counters = outcome.answers.counters;
+  const bool floor = scene.budget == Nanoseconds(0);
   const double budget = static_cast<double>(scene.budget.count()) / 1e6;
   fmt::print(
-      "{}: {} of {} answered; age at the answer p50 {:.2f} ms, p99 {:.2f}, max {:.2f} "
-      "(budget {}); seen by the client p50 {:.2f}, p99 {:.2f}, max {:.2f}; "
-      "{} late, {} doubled, {} behind; {} sends tried again; {:.1f} us of CPU a poll\n",
-      scene.title, age.sorted.size(), samples.size(), age.at(0.5), age.at(0.99), age.at(1), budget,
-      round_trip.at(0.5), round_trip.at(0.99), round_trip.at(1), outcome.counters.late,
-      outcome.counters.doubled, outcome.counters.behind, retries,
-      static_cast<double>(outcome.cpu.count()) / 1e3 / static_cast<double>(scene.clients));
-  return age.sorted.size() == samples.size() && !harmed && age.at(1) < budget;
+      "{}: {} of {} answered; age at the answer p50 {:.2f} ms, p99 {:.2f}, max {:.2f} ({}); seen "
+      "by the client p50 {:.2f}, p99 {:.2f}, max {:.2f}; {} late, {} doubled, {} behind; {} sends "
+      "tried again; {:.1f} us of CPU a poll\n",
+      scene.title, age.sorted.size(), samples.size(), age.at(0.5), age.at(0.99), age.at(1),
+      floor ? "no budget" : fmt::format("budget {}", budget), round_trip.at(0.5),
+      round_trip.at(0.99), round_trip.at(1), counters.late, counters.doubled, counters.behind,
+      retries, static_cast<double>(outcome.cpu.count()) / 1e3 / static_cast<double>(scene.clients));
+  return floor || (age.sorted.size() == samples.size() && !harmed && age.at(1) < budget);
 }
 
-Nanoseconds process_cpu_time() {
-  timespec used{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return seconds(used.tv_sec) + Nanoseconds(used.tv_nsec);
-}
-
-bool play(const Scene& scene) {
-  const std::string name = "dynolog-bench-" + random_hex64() + '\0';
-  const auto rounds = shared_array<Round>(static_cast<std::size_t>(scene.rounds));
-  const auto samples = shared_array<Sample>(scene.clients);
+std::vector<pid_t> fork_clients(const Scene& scene, const std::string& name,
+                                std::span<Round> rounds, std::span<Sample> samples) {
   std::vector<pid_t> children;
   for (std::size_t i = 0; i < scene.clients; ++i) {
     const pid_t child = ::fork();
@@ -183,52 +178,78 @@ bool play(const Scene& scene) {
     }
     children.push_back(child);
   }
-  const SystemClock clock;
-  CapturingLog log;
-  KinetoThreadOptions options;
-  options.abstract_name = name;
-  Outcome outcome{};
-  // Written by the thread, read after it has ended.
-  auto thread = KinetoThread::start(options, SystemRoot{}, clock, log, [&](KinetoEvent event) {
-    if (const auto* polled = std::get_if<KinetoPolled>(&event); polled && polled->answered) {
-      outcome.answered_ns[polled->key.pid.value] = polled->time.time_since_epoch().count();
-    }
-    if (const auto* state = std::get_if<KinetoRealtimeState>(&event)) {
-      fmt::print("{}\n", state->sentence);
-    }
-  });
-  bool good = thread.has_value() && children.size() == scene.clients;
+  return children;
+}
+
+// Until the server is done with all that were answered: some of it comes after the answers.
+void wait_until_told(const PollServer& server, std::size_t answered) {
+  while (server.told() < answered) wait_until(monotonic_ns() + Milliseconds(1) / Nanoseconds(1));
+}
+
+// What the server used in the last round.
+Nanoseconds play_rounds(const Scene& scene, const PollServer& server, std::span<Round> rounds,
+                        std::span<const Sample> samples) {
+  std::size_t answered = 0;
+  Nanoseconds used{};
   for (Round& round : rounds) {
-    if (!good) break;
     wait_for(round.ready, scene.clients);
     // A poll within 250 ms of the last counts as doubled.
     constexpr Nanoseconds kLead = seconds(1);
     round.start_ns = monotonic_ns() + kLead.count();
     for (std::size_t i = 0; i < scene.clients; ++i) ::sem_post(&round.gate);
-    const Nanoseconds before = process_cpu_time();
+    const Nanoseconds before = server.cpu();
     wait_for(round.done, scene.clients);
-    outcome.cpu = process_cpu_time() - before;
+    answered += static_cast<std::size_t>(std::ranges::count_if(samples, &Sample::answered));
+    wait_until_told(server, answered);
+    used = server.cpu() - before;
   }
-  if (good) outcome.counters = (*thread)->counters();
-  if (good) thread->reset();
-  good = good && report(scene, samples, children, outcome);
+  return used;
+}
+
+bool play(const Scene& scene) {
+  const std::string name = "dynolog-bench-" + random_hex64() + '\0';
+  const auto rounds = shared_array<Round>(static_cast<std::size_t>(scene.rounds));
+  const auto samples = shared_array<Sample>(scene.clients);
+  const std::vector<pid_t> children = fork_clients(scene, name, rounds, samples);
+  const auto server = scene.budget == Nanoseconds(0) ? start_floor(name) : start_dynolog(name);
+  bool good = server != nullptr && children.size() == scene.clients;
+  if (good) {
+    Outcome outcome{};
+    outcome.cpu = play_rounds(scene, *server, rounds, samples);
+    outcome.answers = server->end();
+    good = report(scene, samples, children, outcome);
+  }
   for (const pid_t child : children) ::kill(child, SIGKILL);
   for (const pid_t child : children) ::waitpid(child, nullptr, 0);
   return good;
 }
 
-int run() {
+constexpr Scene kFirst = {"first polls of 512, at one instant", 512, 1, Nanoseconds(0),
+                          Milliseconds(40)};
+constexpr Scene kFloor = {"the same beside a program that only receives and sends", 512, 1,
+                          Nanoseconds(0), Nanoseconds(0)};
+
+int run(std::span<char*> arguments) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+  bool good = true;
+  if (arguments.size() == 3 && arguments[1] == std::string_view("first")) {
+    const int turns = parse_number<int>(arguments[2]).value_or(0);
+    for (int i = 0; i < turns; ++i) {
+      good = play(kFirst) && good;
+      (void)play(kFloor);
+    }
+    return good ? 0 : 1;
+  }
   constexpr Scene kScenes[] = {
       {"polls of 64 known, at one instant", 64, 2, Nanoseconds(0), Milliseconds(40)},
-      {"first polls of 512, at one instant", 512, 1, Nanoseconds(0), Milliseconds(40)},
+      kFirst,
+      kFloor,
       {"polls of 512 known, at one instant", 512, 2, Nanoseconds(0), Milliseconds(40)},
       {"polls of 5,000 known, over 5 s", 5000, 2, seconds(5), Milliseconds(10)},
   };
-  bool good = true;
   for (const Scene& scene : kScenes) good = play(scene) && good;
   return good ? 0 : 1;
 }
@@ -236,4 +257,6 @@ int run() {
 }  // namespace
 }  // namespace dynolog
 
-int main() { return dynolog::run(); }
+int main(int argc, char** argv) {
+  return dynolog::run(std::span(argv, static_cast<std::size_t>(argc)));
+}

@@ -47,8 +47,15 @@ std::optional<Uid> uid_by_pidfd(Pid pid, int pidfd) {
   return Uid{info.effective_uid};
 }
 
-Result<Uid> uid_by_status(const std::string& directory) {
-  const auto text = read_file(directory + "/status", kMaxFile);
+// What was read is of the process only if it still holds the pid afterwards.
+Result<std::string> read_of(const SystemRoot& root, Pid pid, int pidfd, std::string_view name) {
+  auto text = read_file(fmt::format("{}/{}/{}", root.proc, pid.value, name), kMaxFile);
+  if (text && !holds_pid(pidfd)) return fail(ErrorKind::not_found, "the process has ended");
+  return text;
+}
+
+Result<Uid> uid_by_status(const SystemRoot& root, Pid pid, int pidfd) {
+  const auto text = read_of(root, pid, pidfd, "status");
   if (!text) return std::unexpected(text.error());
   const auto status = parse_proc_pid_status(*text);
   if (!status) return std::unexpected(status.error());
@@ -68,19 +75,29 @@ bool has_ended(int pidfd) {
 
 int open_pidfd(Pid pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid.value, 0)); }
 
-Result<ClientIdentity> read_identity(const SystemRoot& root, Pid pid, int pidfd) {
-  const std::string directory = fmt::format("{}/{}", root.proc, pid.value);
+Result<Uid> read_user(const SystemRoot& root, Pid pid, int pidfd) {
   const auto told = uid_by_pidfd(pid, pidfd);
-  const auto uid = told ? Result<Uid>(*told) : uid_by_status(directory);
-  if (!uid) return std::unexpected(uid.error());
-  const auto stat_text = read_file(directory + "/stat", kMaxFile);
-  if (!stat_text) return std::unexpected(stat_text.error());
-  // What was read is of this process only if it still holds the pid now.
-  if (!holds_pid(pidfd)) return fail(ErrorKind::not_found, "the process has ended");
-  const auto stat = parse_proc_pid_stat(*stat_text);
+  const auto uid = told ? Result<Uid>(*told) : uid_by_status(root, pid, pidfd);
+  if (uid && *uid == kOverflowUid) {
+    return fail(ErrorKind::denied, "the process's user is not known here");
+  }
+  return uid;
+}
+
+Result<std::uint64_t> read_start(const SystemRoot& root, Pid pid, int pidfd) {
+  const auto text = read_of(root, pid, pidfd, "stat");
+  if (!text) return std::unexpected(text.error());
+  const auto stat = parse_proc_pid_stat(*text);
   if (!stat) return std::unexpected(stat.error());
-  if (*uid == kOverflowUid) return fail(ErrorKind::denied, "the process's user is not known here");
-  return ClientIdentity{.uid = *uid, .start_ticks = stat->start_ticks};
+  return stat->start_ticks;
+}
+
+Result<ClientIdentity> read_identity(const SystemRoot& root, Pid pid, int pidfd) {
+  const auto uid = read_user(root, pid, pidfd);
+  if (!uid) return std::unexpected(uid.error());
+  const auto start = read_start(root, pid, pidfd);
+  if (!start) return std::unexpected(start.error());
+  return ClientIdentity{.uid = *uid, .start_ticks = *start};
 }
 
 bool started_before(std::uint64_t start_ticks, WallTime queued) {

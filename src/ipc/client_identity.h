@@ -16,9 +16,13 @@ struct ClientIdentity {
   std::uint64_t start_ticks = 0;
 };
 
-// The process that `pidfd` pins, which has this pid. Errors: not_found (it has ended), denied (its
-// user has no meaning here: the overflow uid), others as the files give them.
+// Of the process that `pidfd` pins, which has this pid. Errors: not_found (it has ended), denied
+// (its user has no meaning here: the overflow uid), others as the files give them.
 [[nodiscard]] Result<ClientIdentity> read_identity(const SystemRoot& root, Pid pid, int pidfd);
+// Its parts, the errors as above. The start is the dear one: a file in any case, and hundreds of
+// processes may call at one instant.
+[[nodiscard]] Result<Uid> read_user(const SystemRoot& root, Pid pid, int pidfd);
+[[nodiscard]] Result<std::uint64_t> read_start(const SystemRoot& root, Pid pid, int pidfd);
 
 // False once the process is dead and reaped, so that its pid may already be another's.
 [[nodiscard]] bool holds_pid(int pidfd);

@@ -143,7 +143,7 @@ void KinetoAnswers::on_poll(KinetoClient& client, const KinetoPoll& poll,
   // An address that is gone may come back under the same name: connect anew at the next poll.
   if (error == ECONNREFUSED) client.reply.sender.clear();
   if (polled.answered) {
-    emit_(std::move(polled));
+    tell(client, std::move(polled));
   } else {
     tell_unanswered(client, std::move(polled));
   }
@@ -160,11 +160,26 @@ void KinetoAnswers::look_at_user(KinetoClient& client) {
   if (identity) client.uid = identity->uid;
 }
 
+void KinetoAnswers::tell(KinetoClient& client, KinetoPolled polled) {
+  if (client.newcomer) {
+    client.untold = std::make_unique<KinetoPolled>(std::move(polled));
+  } else {
+    emit_(std::move(polled));
+  }
+}
+
+void KinetoAnswers::on_known(KinetoClient& client) {
+  if (!client.untold) return;
+  client.untold->key = client.key;
+  emit_(std::move(*client.untold));
+  client.untold.reset();
+}
+
 // A flooder's are not for the event loop.
 void KinetoAnswers::tell_unanswered(KinetoClient& client, KinetoPolled polled) {
   if (client.told_unanswered && polled.time - *client.told_unanswered < kBetweenUnanswered) return;
   client.told_unanswered = polled.time;
-  emit_(std::move(polled));
+  tell(client, std::move(polled));
 }
 
 void KinetoAnswers::handed_over(KinetoClient& client, WallTime wall, MonotonicTime now) {

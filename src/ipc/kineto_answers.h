@@ -33,7 +33,10 @@ class KinetoAnswers {
   void on_poll(KinetoClient& client, const KinetoPoll& poll, std::optional<WallTime> queued);
   void on_context(KinetoClient& client, std::size_t clients, std::optional<WallTime> queued);
   void on_move(KinetoClient& client);
+  void on_known(KinetoClient& client);  // no newcomer any more: what was kept of it is told
   void on_end(KinetoClient& client);
+  // Whether something waits for the process: before a hand-over it has to be known whole.
+  [[nodiscard]] bool has_for(Pid pid) const { return mailbox_.find(pid) != nullptr; }
 
   // Looks whether configurations were read, for those that are due.
   void on_time(KinetoClients& clients);
@@ -56,6 +59,7 @@ class KinetoAnswers {
   [[nodiscard]] static int send(const KinetoClient& client, std::string_view datagram);
   // A launcher may have become its user since: then the process is that user's.
   void look_at_user(KinetoClient& client);
+  void tell(KinetoClient& client, KinetoPolled polled);
   void tell_unanswered(KinetoClient& client, KinetoPolled polled);
   void handed_over(KinetoClient& client, WallTime wall, MonotonicTime now);
   void settle(KinetoClient& client, bool read, MonotonicTime now);

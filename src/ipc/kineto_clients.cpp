@@ -17,6 +17,8 @@ namespace {
 // PyTorch 2.7-2.9 may have two sockets, and a program that is replaced by exec comes with another.
 constexpr Nanoseconds kMoveWindow = std::chrono::seconds(1);
 constexpr int kMovesInWindow = 4;
+// At each turn of the loop, so that polls never wait for more than these.
+constexpr int kKnownAtOnce = 4;
 
 }  // namespace
 
@@ -47,6 +49,7 @@ KinetoClient* KinetoClients::of_sender(Datagram& datagram, KinetoEndpoint& endpo
     client = nullptr;
   }
   if (client == nullptr) return admit(datagram, endpoint);
+  if (!get_to_know(*client)) return nullptr;
   if (client->endpoint == &endpoint && client->reply.sender == datagram.sender) return client;
   return may_move(*client) && move(*client, datagram, endpoint) ? client : nullptr;
 }
@@ -114,32 +117,65 @@ KinetoClient* KinetoClients::admit(Datagram& datagram, KinetoEndpoint& endpoint)
   KinetoClient client;
   client.pidfd = pin(datagram);
   if (!client.pidfd.valid()) return nullptr;
-  const Pid pid{datagram.pid};
-  const auto identity = read_identity(root_, pid, client.pidfd.get());
-  if (!identity) {
-    count_refusal(identity.error().kind);
+  client.key.pid = Pid{datagram.pid};
+  const auto uid = read_user(root_, client.key.pid, client.pidfd.get());
+  if (!uid) {
+    count_refusal(uid.error().kind);
     return nullptr;
   }
-  // A pidfd that we opened by number may be of a process that took the sender's number over.
-  if (!pinned_by_kernel && datagram.queued &&
-      !started_before(identity->start_ticks, *datagram.queued)) {
-    ++tally_.vanished;
-    return nullptr;
-  }
-  const std::optional<Uid> user = accountable_uid(pid, identity->uid);
-  if (!has_room(user)) {
+  client.uid = *uid;
+  if (!pinned_by_kernel && !is_the_sender(client, datagram.queued)) return nullptr;
+  client.admitted_as = accountable_uid(client.key.pid, client.uid, client.pidfd.get());
+  if (!has_room(client.admitted_as)) {
     ++tally_.table_full;
     return nullptr;
   }
-  client.key = {.pid = pid, .start_ticks = identity->start_ticks};
-  client.uid = identity->uid;
-  client.admitted_as = user;
   client.generation = ++next_generation_ & 0x7fffffffU;
-  if (!connect(client, datagram, endpoint) || !watch(client)) return nullptr;
+  if (!connect(client, datagram, endpoint)) return nullptr;
   ++of_user_[client.admitted_as];
-  KinetoClient& admitted = clients_.try_emplace(pid, std::move(client)).first->second;
+  newcomers_.emplace_back(client.key.pid, client.generation);
+  KinetoClient& admitted = clients_.try_emplace(client.key.pid, std::move(client)).first->second;
   tally_.clients.set(clients_.size());
   return &admitted;
+}
+
+// A pidfd that we opened by number may be of a process that took the sender's number over.
+bool KinetoClients::is_the_sender(KinetoClient& client, std::optional<WallTime> queued) {
+  if (!find_start(client)) return false;
+  if (!queued || started_before(client.key.start_ticks, *queued)) return true;
+  ++tally_.vanished;
+  return false;
+}
+
+bool KinetoClients::find_start(KinetoClient& client) {
+  const auto start = read_start(root_, client.key.pid, client.pidfd.get());
+  if (!start) {
+    count_refusal(start.error().kind);
+    return false;
+  }
+  client.key.start_ticks = *start;
+  return true;
+}
+
+bool KinetoClients::get_to_know(KinetoClient& client) {
+  if (!client.newcomer) return true;
+  const bool started = client.key.start_ticks != 0 || find_start(client);
+  if (!started || !watch(client)) {
+    end(client.key.pid);
+    return false;
+  }
+  client.newcomer = false;
+  callbacks_.on_known(client);
+  return true;
+}
+
+void KinetoClients::get_to_know_some() {
+  for (int i = 0; i < kKnownAtOnce && !newcomers_.empty(); ++i) {
+    const auto [pid, generation] = newcomers_.front();
+    newcomers_.pop_front();
+    KinetoClient* client = find(pid);
+    if (client != nullptr && client->generation == generation) (void)get_to_know(*client);
+  }
 }
 
 bool KinetoClients::connect(KinetoClient& client, const Datagram& datagram,
@@ -203,7 +239,7 @@ void KinetoClients::end(Pid pid) {
     of_user_.erase(held);
   }
   tally_.clients.set(clients_.size());
-  callbacks_.on_end(client);
+  if (!client.newcomer) callbacks_.on_end(client);
   // A pidfd that some other descriptor still refers to would stay in the set.
   ::epoll_ctl(epoll_, EPOLL_CTL_DEL, client.pidfd.get(), nullptr);
   client.reply.fd.reset();

@@ -1,12 +1,20 @@
 // The processes that poll: each pinned by a pidfd, each with a reply socket of its own.
+//
+// Hundreds may ask for the first time at one instant. So only what an answer needs is done before
+// it: who sent (the kernel's pidfd), as which user, for whose quota, and the socket that leads to
+// the sender alone. When a newcomer started and the watch for its end come afterwards, a few at a
+// time between further polls; nobody is told of it before.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/system_root.h"
@@ -29,7 +37,9 @@ struct KinetoClient {
     bool reported = false;      // that it was not read in time
   };
 
-  ProcessKey key;
+  ProcessKey key;  // a newcomer's lacks the start, as a rule
+  bool newcomer = true;
+  std::unique_ptr<KinetoPolled> untold;  // a newcomer's first poll
   Uid uid;
   std::optional<Uid> admitted_as;  // whose quota it counts for, whoever it becomes
   UniqueFd pidfd;
@@ -52,8 +62,9 @@ struct KinetoClient {
 class KinetoClients {
  public:
   struct Callbacks {
-    std::function<void(KinetoClient&)> on_end;   // before it goes
-    std::function<void(KinetoClient&)> on_move;  // before its socket is replaced by another
+    std::function<void(KinetoClient&)> on_known;  // it is no newcomer any more
+    std::function<void(KinetoClient&)> on_end;    // before it goes; not of newcomers
+    std::function<void(KinetoClient&)> on_move;   // before its socket is replaced by another
   };
   KinetoClients(std::size_t limit, const SystemRoot& root, const Clock& clock, KinetoTally& tally,
                 int epoll, Callbacks callbacks);
@@ -62,6 +73,12 @@ class KinetoClients {
   // which is then counted. Keyed by pid: a forked child sends from its parent's socket.
   [[nodiscard]] KinetoClient* of_sender(Datagram& datagram, KinetoEndpoint& endpoint);
   [[nodiscard]] KinetoClient* find(Pid pid);
+
+  // The rest of a newcomer's admission. False when it failed: then there is no such client.
+  [[nodiscard]] bool get_to_know(KinetoClient& client);
+  // The same for those who came first, a few of them.
+  void get_to_know_some();
+  [[nodiscard]] bool newcomers_wait() const { return !newcomers_.empty(); }
 
   // A tag of this table came out of epoll: the process may have ended.
   void on_pidfd(std::uint64_t tag);
@@ -81,6 +98,8 @@ class KinetoClients {
   [[nodiscard]] bool move(KinetoClient& client, const Datagram& datagram, KinetoEndpoint& endpoint);
   [[nodiscard]] KinetoClient* admit(Datagram& datagram, KinetoEndpoint& endpoint);
   [[nodiscard]] bool has_room(std::optional<Uid> user) const;
+  [[nodiscard]] bool is_the_sender(KinetoClient& client, std::optional<WallTime> queued);
+  [[nodiscard]] bool find_start(KinetoClient& client);
   [[nodiscard]] UniqueFd pin(Datagram& datagram);
   [[nodiscard]] bool connect(KinetoClient& client, const Datagram& datagram,
                              KinetoEndpoint& endpoint);
@@ -96,6 +115,8 @@ class KinetoClients {
   Callbacks callbacks_;
   std::uint32_t next_generation_ = 0;
   std::unordered_map<Pid, KinetoClient> clients_;
+  // With their generations: a later process of the same pid is another.
+  std::deque<std::pair<Pid, std::uint32_t>> newcomers_;
   // By whom a limit counts at the admission; those that nobody answers for are one user.
   std::unordered_map<std::optional<Uid>, std::size_t> of_user_;
 };

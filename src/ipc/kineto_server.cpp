@@ -77,7 +77,8 @@ KinetoServer::KinetoServer(const KinetoThreadOptions& options, const SystemRoot&
       priority_(options.realtime, set_realtime),
       answers_(options.max_clients, root, clock, tally, emit_),
       clients_(options.max_clients, root, clock, tally, epoll_.get(),
-               {.on_end = [this](KinetoClient& client) { answers_.on_end(client); },
+               {.on_known = [this](KinetoClient& client) { answers_.on_known(client); },
+                .on_end = [this](KinetoClient& client) { answers_.on_end(client); },
                 .on_move = [this](KinetoClient& client) { answers_.on_move(client); }}) {}
 
 KinetoServer::~KinetoServer() {
@@ -295,7 +296,8 @@ int KinetoServer::timeout(MonotonicTime now) const {
 
 bool KinetoServer::turn() {
   std::array<epoll_event, kBatch> events{};
-  const int count = ::epoll_wait(epoll_.get(), events.data(), kBatch, timeout(clock_.monotonic()));
+  const int patience = clients_.newcomers_wait() ? 0 : timeout(clock_.monotonic());
+  const int count = ::epoll_wait(epoll_.get(), events.data(), kBatch, patience);
   bool commands = false;
   for (int i = 0; i < count; ++i) {
     const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
@@ -307,6 +309,8 @@ bool KinetoServer::turn() {
       drain(tag);
     }
   }
+  // After the polls that wait, which need no more than an answer.
+  clients_.get_to_know_some();
   const MonotonicTime now = clock_.monotonic();
   answers_.on_time(clients_);
   resume(now);
@@ -390,6 +394,7 @@ void KinetoServer::handle(Datagram& datagram, KinetoEndpoint& endpoint) {
     }
     return;
   }
+  if (answers_.has_for(client->key.pid) && !clients_.get_to_know(*client)) return;
   if (const auto* poll = std::get_if<KinetoPoll>(&*message)) {
     answers_.on_poll(*client, *poll, datagram.queued);
   } else {

@@ -2,7 +2,8 @@
 //
 // Runs at SCHED_RR 1 where permitted. Shares nothing with the loop: commands go in and events come
 // out through bounded queues. Never blocks on a client, and reads nothing of a process but
-// /proc/<pid>/status and stat before its first answer.
+// /proc/<pid>/status and stat: before its first answer who it is, which newer kernels tell without
+// a file, and when it started only afterwards, unless something waits for it.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,9 @@
 namespace dynolog {
 
 // Events, in the order in which they happened.
-struct KinetoPolled {  // a poll was answered, or left unanswered on purpose
+// A poll was answered, or left unanswered on purpose. Of a process's first one it is told a little
+// later, and not at all when the process is gone by then.
+struct KinetoPolled {
   ProcessKey key;
   Uid uid;               // from /proc/<pid>/status, never the credential's
   std::string endpoint;  // "abstract" or the directory

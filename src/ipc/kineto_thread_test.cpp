@@ -6,6 +6,7 @@
 #include <sys/un.h>
 
 #include <cstring>
+#include <set>
 
 #include "ipc/kineto_thread_test_support.h"
 #include "ipc/kineto_wire.h"
@@ -339,6 +340,78 @@ TEST_F(KinetoThreadTest, EventsComeInTheirOrder) {
   EXPECT_EQ(kinds[1], KinetoEvent(KinetoHandedOver{}).index());
 }
 
+// Polls of two processes that wait together.
+class KinetoNewcomersTest : public KinetoThreadTest {
+ protected:
+  void send_both() {
+    ASSERT_TRUE(events_.next<KinetoEndpointState>());
+    // However long this machine takes, nothing is late.
+    clock_.shift(-std::chrono::hours(1));
+    const Hold held(hold_);
+    thread_->withdraw(own_key(), "none");
+    ASSERT_TRUE(events_.next<KinetoWithdrawn>());
+    ASSERT_EQ(first_.tell("send"), "ok");
+    ASSERT_EQ(second_.tell("send"), "ok");
+  }
+
+  Puppet first_{client_options(options_)};
+  Puppet second_{client_options(options_)};
+};
+
+TEST_F(KinetoNewcomersTest, AreAllAnsweredBeforeTheFirstIsToldOf) {
+  std::vector<std::uint64_t> answered;
+  look_ = [&](const KinetoEvent& event) {
+    if (std::holds_alternative<KinetoPolled>(event)) {
+      answered.push_back(thread_->counters().answered);
+    }
+  };
+  start();
+  send_both();
+  for (Puppet* each : {&first_, &second_}) {
+    const auto polled = events_.next<KinetoPolled>();
+    ASSERT_TRUE(polled);
+    EXPECT_EQ(polled->key, key_of(each->pid()));
+    EXPECT_EQ(polled->uid, own_uid());
+    EXPECT_EQ(polled->claimed_job, 42);
+    EXPECT_TRUE(polled->answered);
+    EXPECT_EQ(each->tell("receive"), "answered:");
+  }
+  thread_.reset();
+  EXPECT_EQ(answered, (std::vector<std::uint64_t>{2, 2}));
+}
+
+TEST_F(KinetoNewcomersTest, AreHandedOverWhatWaitsForThemAtTheirFirstPoll) {
+  start();
+  put(key_of(second_.pid()), own_uid(), request("7"));
+  send_both();
+  EXPECT_EQ(first_.tell("receive"), "answered:");
+  EXPECT_THAT(second_.tell("receive"), HasSubstr("REQUEST_TRACE_ID=7\n"));
+  const auto handed = events_.next<KinetoHandedOver>();
+  ASSERT_TRUE(handed);
+  EXPECT_EQ(handed->key, key_of(second_.pid()));
+}
+
+// The second is dead and gone when its turn has come.
+TEST_F(KinetoNewcomersTest, OneThatIsGoneInBetweenIsNeverToldOf) {
+  look_ = [&](const KinetoEvent& event) {
+    if (std::holds_alternative<KinetoPolled>(event)) second_.end();
+  };
+  const ProcessKey second = key_of(second_.pid());
+  start();
+  send_both();
+  const auto polled = events_.next<KinetoPolled>();
+  ASSERT_TRUE(polled);
+  EXPECT_EQ(polled->key, key_of(first_.pid()));
+  EXPECT_EQ(first_.tell("receive"), "answered:");
+  thread_->withdraw(second, "none");
+  ASSERT_TRUE(events_.next<KinetoWithdrawn>());
+  EXPECT_EQ(thread_->counters().answered, 2U);
+  EXPECT_EQ(thread_->counters().vanished, 1U);
+  EXPECT_EQ(thread_->counters().clients, 1U);
+  EXPECT_EQ(events_.count<KinetoPolled>(), 0U);
+  EXPECT_EQ(events_.count<KinetoEnded>(), 0U);
+}
+
 TEST_F(KinetoThreadTest, TakenNameIsToldWithItsHolderAndRetried) {
   UniqueFd holder(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
@@ -425,6 +498,13 @@ TEST_F(KinetoThreadTest, BurstOf512ClientsIsAnsweredWhole) {
   }
   EXPECT_EQ(answered, kClients);
   EXPECT_EQ(thread_->counters().clients, static_cast<std::uint64_t>(kClients));
+  // Nothing is told of the end of one that nothing was told of.
+  std::set<Pid> told;
+  while (told.size() < children.size()) {
+    const auto polled = events_.next<KinetoPolled>();
+    ASSERT_TRUE(polled);
+    told.insert(polled->key.pid);
+  }
   for (const pid_t child : children) ::kill(child, SIGKILL);
   for (const pid_t child : children) ::waitpid(child, nullptr, 0);
   for (int i = 0; i < kClients; ++i) ASSERT_TRUE(events_.next<KinetoEnded>());

@@ -128,7 +128,8 @@ class Puppet {
   Puppet(const Puppet&) = delete;
   Puppet& operator=(const Puppet&) = delete;
 
-  // "poll", "ask", "busy", "idle", "receive", "reopen", "uid N", "subordinate N" (uid 4321's)
+  // "poll", "ask", "send", "busy", "idle", "receive", "reopen", "uid N", "subordinate N" (uid
+  // 4321's)
   std::string tell(const std::string& command) {
     ::send(channel_.get(), command.data(), command.size(), MSG_NOSIGNAL);
     char answer[4096];
@@ -162,6 +163,7 @@ class Puppet {
       client->set_busy(command == "busy");
       return "ok";
     }
+    if (command == "send") return client->send_poll() ? "ok" : "failed";
     if (command == "reopen") return client->reopen() ? "ok" : "failed";
     // "poll" once; "ask" until answered, as the real one does over its periods.
     for (int i = 0; true; ++i) {
@@ -223,6 +225,7 @@ class KinetoThreadTest : public testing::Test {
         KinetoThread::start(options_, SystemRoot{}, clock_, log_, [this](KinetoEvent event) {
           // Looked at before: what is seen of an event can be followed by a hold at once.
           const bool hangs = hold_;
+          if (look_) look_(event);
           events_.push(std::move(event));
           if (hangs) hold_.wait(true);
         });
@@ -281,6 +284,8 @@ class KinetoThreadTest : public testing::Test {
     ASSERT_TRUE(events_.next<KinetoWithdrawn>());
   }
 
+  // What a test wants to see or do when the thread tells of an event, on that thread.
+  std::function<void(const KinetoEvent&)> look_;
   // Held by a test, it stops the thread at its next event.
   std::atomic<bool> hold_ = false;
   KinetoThreadOptions options_;

@@ -36,6 +36,7 @@ namespace {
 #ifndef SO_PEERPIDFD
 constexpr int SO_PEERPIDFD = 77;
 #endif
+constexpr unsigned long kPidfdGetUserNamespace = _IO(0xff, 9);  // Linux 6.11
 
 constexpr std::uint8_t kEstablished = TCP_ESTABLISHED;
 constexpr std::uint8_t kFinWait1 = TCP_FIN_WAIT1;
@@ -230,12 +231,16 @@ Nanoseconds since_boot() {
   return std::chrono::seconds(now.tv_sec) + Nanoseconds(now.tv_nsec);
 }
 
-std::optional<Uid> accountable_uid(Pid pid, Uid uid) {
-  const std::string path = "/proc/" + std::to_string(pid.value) + "/ns/user";
-  // Nearly all are in ours, and hundreds may call in at once: one question then.
-  struct stat status{};
-  if (::stat(path.c_str(), &status) == 0 && is_ours_or_the_first(status)) return uid;
-  UniqueFd inside(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+std::optional<Uid> accountable_uid(Pid pid, Uid uid, int pidfd) {
+  // Nearly all are in ours, and hundreds may call in at once: one cheap question then.
+  UniqueFd inside(pidfd < 0 ? -1 : ::ioctl(pidfd, kPidfdGetUserNamespace, 0));
+  if (!inside.valid()) {
+    if (pidfd >= 0 && errno == ESRCH) return std::nullopt;
+    const std::string path = "/proc/" + std::to_string(pid.value) + "/ns/user";
+    struct stat status{};
+    if (::stat(path.c_str(), &status) == 0 && is_ours_or_the_first(status)) return uid;
+    inside.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  }
   if (!inside.valid()) {
     return errno == ENOENT || errno == ESRCH ? std::nullopt : std::optional(uid);
   }

@@ -36,8 +36,9 @@ struct UnixPinning {
 // Whom a limit counts: the process's uid, or, inside user namespaces of somebody's own, the user
 // who made the outermost of them. Subordinate uids would escape every limit otherwise. nullopt when
 // nobody can be named: the process has ended, or root made the namespace for uids that are no
-// user's. `uid` where the kernel does not let this daemon look.
-[[nodiscard]] std::optional<Uid> accountable_uid(Pid pid, Uid uid);
+// user's. `uid` where the kernel does not let this daemon look. The process is the one that `pidfd`
+// pins; -1: whoever has the pid, as it is anyway before Linux 6.11.
+[[nodiscard]] std::optional<Uid> accountable_uid(Pid pid, Uid uid, int pidfd);
 
 // What NETLINK_SOCK_DIAG says of the *peer's* socket of a loopback TCP connection. Counts only with
 // inode > 0 in state ESTABLISHED, FIN_WAIT1 or FIN_WAIT2: a socket that its process has closed is

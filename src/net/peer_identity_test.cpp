@@ -398,13 +398,26 @@ class WaitingProcess {
   pid_t pid_ = -1;
 };
 
+UniqueFd pin(Pid pid) {
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid.value, 0)));
+}
+
+// By its pidfd, and by its files as on older kernels: the two say the same.
+std::optional<Uid> accountable(Pid pid, Uid uid) {
+  const UniqueFd pidfd = pin(pid);
+  EXPECT_TRUE(pidfd.valid());
+  const auto by_files = accountable_uid(pid, uid, -1);
+  EXPECT_EQ(accountable_uid(pid, uid, pidfd.get()), by_files);
+  return by_files;
+}
+
 // In a user namespace of its own a user has thousands of uids; limits count the user.
 TEST(AccountableUid, IsTheOwnerOfTheUserNamespace) {
-  EXPECT_EQ(accountable_uid(Pid{::getpid()}, Uid{4321}), Uid{4321});
+  EXPECT_EQ(accountable(Pid{::getpid()}, Uid{4321}), Uid{4321});
   if (!can_enter_user_namespace()) GTEST_SKIP() << "no user namespaces of other users here";
   const WaitingProcess inside([] { return enter_user_namespace(kOtherUid, 100000, 10); });
   ASSERT_TRUE(inside.made);
-  EXPECT_EQ(accountable_uid(inside.pid(), Uid{100009}), Uid{kOtherUid});
+  EXPECT_EQ(accountable(inside.pid(), Uid{100009}), Uid{kOtherUid});
 }
 
 // Within it each of those uids can make a namespace of its own.
@@ -415,7 +428,7 @@ TEST(AccountableUid, IsTheOwnerOfTheOutermostUserNamespace) {
            ::unshare(CLONE_NEWUSER) == 0;
   });
   ASSERT_TRUE(inside.made);
-  EXPECT_EQ(accountable_uid(inside.pid(), Uid{100007}), Uid{kOtherUid});
+  EXPECT_EQ(accountable(inside.pid(), Uid{100007}), Uid{kOtherUid});
 }
 
 // A container with uids of its own is no user's, and its root is not the host's.
@@ -423,15 +436,18 @@ TEST(AccountableUid, UidsThatRootGaveAreNobodys) {
   if (!can_enter_user_namespace()) GTEST_SKIP() << "no user namespaces of other users here";
   const WaitingProcess inside([] { return enter_user_namespace(0, 100000, 10); });
   ASSERT_TRUE(inside.made);
-  EXPECT_EQ(accountable_uid(inside.pid(), Uid{100000}), std::nullopt);
-  EXPECT_EQ(accountable_uid(inside.pid(), kRootUid), kRootUid);
+  EXPECT_EQ(accountable(inside.pid(), Uid{100000}), std::nullopt);
+  EXPECT_EQ(accountable(inside.pid(), kRootUid), kRootUid);
 }
 
 TEST(AccountableUid, NobodyAnswersForAProcessThatHasEnded) {
   WaitingProcess gone([] { return true; });
   const Pid pid = gone.pid();
+  const UniqueFd pidfd = pin(pid);
+  ASSERT_TRUE(pidfd.valid());
   gone.end();
-  EXPECT_EQ(accountable_uid(pid, Uid{4321}), std::nullopt);
+  EXPECT_EQ(accountable_uid(pid, Uid{4321}, -1), std::nullopt);
+  EXPECT_EQ(accountable_uid(pid, Uid{4321}, pidfd.get()), std::nullopt);
 }
 
 TEST(UnixPeer, TheOverflowUidIsNoTenant) {

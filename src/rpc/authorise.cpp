@@ -58,7 +58,7 @@ std::optional<Uid> accountable_peer(const Accepted& connection, const ServerOpti
   const Uid uid{credentials.uid};
   if (uid == kRootUid || uid == Uid{::geteuid()}) return uid;  // these no namespace can pretend
   const auto peer = unix_peer(connection.socket, pinning(connection, options));
-  if (peer) return accountable_uid(peer->pid, peer->uid);
+  if (peer) return accountable_uid(peer->pid, peer->uid, peer->pidfd.get());
   // Without a descriptor to look with, as they say; a flooder must not make others nobody's.
   return peer.error().kind == ErrorKind::denied ? std::nullopt : std::optional(uid);
 }
@@ -67,7 +67,7 @@ void resolve(CallerResolver& resolver, const PeerProof& proof,
              std::function<void(Result<Caller>)> done) {
   if (const auto* peer = std::get_if<UnixPeer>(&proof)) {
     // confirm() says later whether it was still the peer that was looked at here.
-    const bool foreign = accountable_uid(peer->pid, peer->uid) != peer->uid;
+    const bool foreign = accountable_uid(peer->pid, peer->uid, peer->pidfd.get()) != peer->uid;
     resolver.resolve_unix(*peer, [foreign, done = std::move(done)](Result<Caller> caller) {
       if (caller) caller->in_foreign_user_namespace = foreign;
       done(std::move(caller));
