@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor_room.h"
 #include "base/number.h"
 #include "base/random.h"
 #include "poll_server.h"
@@ -234,6 +235,7 @@ int run(std::span<char*> arguments) {
   ::getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+  make_room_for_descriptors(kExpectedDescriptors);  // as the daemon does
   bool good = true;
   if (arguments.size() == 3 && arguments[1] == std::string_view("first")) {
     const int turns = parse_number<int>(arguments[2]).value_or(0);

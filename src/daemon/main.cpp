@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor_room.h"
 #include "base/number.h"
 #include "base/unique_fd.h"
 #include "base/version.h"
@@ -64,14 +65,6 @@ Status raise_descriptor_limit() {
               fmt::format("only {} open files are allowed, and {} are needed at least: raise the "
                           "limit (LimitNOFILE= of the unit, or `ulimit -n`)",
                           limit.rlim_max, kLeast));
-}
-
-// The kernel doubles a process's table of descriptors when it is full, and once there is a second
-// thread it waits for all CPUs each time: milliseconds in which no thread gets a descriptor. So
-// there is room for the collectors' files before that.
-void make_room_for_descriptors() {
-  constexpr int kExpected = 1024;
-  const UniqueFd highest(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kExpected - 1));
 }
 
 bool system_daemon_installed() {
@@ -181,7 +174,7 @@ int run_daemon(const CommandLine& command, const std::vector<std::string>& argum
     log->error("cannot start: {}", raised.error().message);
     return kStartError;
   }
-  make_room_for_descriptors();
+  make_room_for_descriptors(kExpectedDescriptors);
   // Before the first thread: they and the workers inherit the CPUs.
   if (auto good = take_host_options(command); !good) {
     log->error("cannot start: {}", good.error().message);

@@ -1,6 +1,7 @@
 // Admission: pid from the credential, user and start time from the process, under its pidfd.
 #include "ipc/kineto_clients.h"
 
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -17,7 +18,7 @@ namespace {
 // PyTorch 2.7-2.9 may have two sockets, and a program that is replaced by exec comes with another.
 constexpr Nanoseconds kMoveWindow = std::chrono::seconds(1);
 constexpr int kMovesInWindow = 4;
-// At each turn of the loop, so that polls never wait for more than these.
+// At a turn of the loop, so that polls never wait for more than these.
 constexpr int kKnownAtOnce = 4;
 
 }  // namespace
@@ -34,7 +35,8 @@ KinetoClients::KinetoClients(std::size_t limit, const SystemRoot& root, const Cl
       clock_(clock),
       tally_(tally),
       epoll_(epoll),
-      callbacks_(std::move(callbacks)) {}
+      callbacks_(std::move(callbacks)),
+      own_user_namespace_(::open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC)) {}
 
 KinetoClient* KinetoClients::find(Pid pid) {
   const auto at = clients_.find(pid);
@@ -92,7 +94,8 @@ bool KinetoClients::has_room(std::optional<Uid> user) const {
   if (user == kRootUid) return true;
   if (full()) return false;
   const auto held = of_user_.find(user);
-  return held == of_user_.end() || held->second < std::max<std::size_t>(1, limit_ / 2);
+  const std::size_t most = uncounted_ + (held == of_user_.end() ? 0 : held->second);
+  return most < std::max<std::size_t>(1, limit_ / 2);
 }
 
 UniqueFd KinetoClients::pin(Datagram& datagram) {
@@ -125,14 +128,17 @@ KinetoClient* KinetoClients::admit(Datagram& datagram, KinetoEndpoint& endpoint)
   }
   client.uid = *uid;
   if (!pinned_by_kernel && !is_the_sender(client, datagram.queued)) return nullptr;
-  client.admitted_as = accountable_uid(client.key.pid, client.uid, client.pidfd.get());
-  if (!has_room(client.admitted_as)) {
+  // In a table that is half empty there is room whoever it is.
+  const bool surely_room = clients_.size() < limit_ / 2;
+  if (!surely_room) find_user(client);
+  if (!surely_room && !has_room(client.admitted_as)) {
     ++tally_.table_full;
     return nullptr;
   }
   client.generation = ++next_generation_ & 0x7fffffffU;
   if (!connect(client, datagram, endpoint)) return nullptr;
-  ++of_user_[client.admitted_as];
+  ++uncounted_;
+  if (!surely_room) count(client);
   newcomers_.emplace_back(client.key.pid, client.generation);
   KinetoClient& admitted = clients_.try_emplace(client.key.pid, std::move(client)).first->second;
   tally_.clients.set(clients_.size());
@@ -157,12 +163,26 @@ bool KinetoClients::find_start(KinetoClient& client) {
   return true;
 }
 
+void KinetoClients::find_user(KinetoClient& client) const {
+  client.admitted_as = accountable_uid(client.key.pid, client.uid, client.pidfd.get());
+}
+
+void KinetoClients::count(KinetoClient& client) {
+  --uncounted_;
+  ++of_user_[client.admitted_as];
+  client.counted = true;
+}
+
 bool KinetoClients::get_to_know(KinetoClient& client) {
   if (!client.newcomer) return true;
   const bool started = client.key.start_ticks != 0 || find_start(client);
   if (!started || !watch(client)) {
     end(client.key.pid);
     return false;
+  }
+  if (!client.counted) {
+    find_user(client);
+    count(client);
   }
   client.newcomer = false;
   callbacks_.on_known(client);
@@ -235,7 +255,9 @@ void KinetoClients::end(Pid pid) {
   if (at == clients_.end()) return;
   KinetoClient client = std::move(at->second);
   clients_.erase(at);
-  if (const auto held = of_user_.find(client.admitted_as); --held->second == 0) {
+  if (!client.counted) {
+    --uncounted_;
+  } else if (const auto held = of_user_.find(client.admitted_as); --held->second == 0) {
     of_user_.erase(held);
   }
   tally_.clients.set(clients_.size());

@@ -1,9 +1,9 @@
 // The processes that poll: each pinned by a pidfd, each with a reply socket of its own.
 //
 // Hundreds may ask for the first time at one instant. So only what an answer needs is done before
-// it: who sent (the kernel's pidfd), as which user, for whose quota, and the socket that leads to
-// the sender alone. When a newcomer started and the watch for its end come afterwards, a few at a
-// time between further polls; nobody is told of it before.
+// it: who sent (the kernel's pidfd), as which user, whether there is room, and the socket that
+// leads to the sender alone. When a newcomer started, whose quota it takes from and the watch for
+// its end come afterwards, a few at a time when no poll waits; nobody is told of it before.
 #pragma once
 
 #include <cstddef>
@@ -41,6 +41,7 @@ struct KinetoClient {
   bool newcomer = true;
   std::unique_ptr<KinetoPolled> untold;  // a newcomer's first poll
   Uid uid;
+  bool counted = false;            // for its user
   std::optional<Uid> admitted_as;  // whose quota it counts for, whoever it becomes
   UniqueFd pidfd;
   std::uint32_t generation = 0;
@@ -100,6 +101,8 @@ class KinetoClients {
   [[nodiscard]] bool has_room(std::optional<Uid> user) const;
   [[nodiscard]] bool is_the_sender(KinetoClient& client, std::optional<WallTime> queued);
   [[nodiscard]] bool find_start(KinetoClient& client);
+  void find_user(KinetoClient& client) const;
+  void count(KinetoClient& client);
   [[nodiscard]] UniqueFd pin(Datagram& datagram);
   [[nodiscard]] bool connect(KinetoClient& client, const Datagram& datagram,
                              KinetoEndpoint& endpoint);
@@ -119,6 +122,9 @@ class KinetoClients {
   std::deque<std::pair<Pid, std::uint32_t>> newcomers_;
   // By whom a limit counts at the admission; those that nobody answers for are one user.
   std::unordered_map<std::optional<Uid>, std::size_t> of_user_;
+  std::size_t uncounted_ = 0;  // newcomers, each perhaps of any user
+  // Held open, as the kernel would make the namespace's file anew for each process looked at.
+  UniqueFd own_user_namespace_;
 };
 
 }  // namespace dynolog

@@ -30,6 +30,8 @@ constexpr int kMaxInWindow = 1024;
 // waiting.
 constexpr Nanoseconds kBetweenLooks = Milliseconds(50);
 constexpr Nanoseconds kBetweenTries = std::chrono::seconds(1);
+// After so many turns with polls newcomers have a share all the same.
+constexpr int kTurnsOfPolls = 8;
 // Endpoints looked at in one turn.
 constexpr std::size_t kRetriedAtOnce = 64;
 
@@ -299,6 +301,7 @@ bool KinetoServer::turn() {
   const int patience = clients_.newcomers_wait() ? 0 : timeout(clock_.monotonic());
   const int count = ::epoll_wait(epoll_.get(), events.data(), kBatch, patience);
   bool commands = false;
+  bool polls = false;
   for (int i = 0; i < count; ++i) {
     const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
     if (tag == kWakeTag) {
@@ -307,10 +310,13 @@ bool KinetoServer::turn() {
       clients_.on_pidfd(tag);
     } else if (tag < listeners_.size()) {
       drain(tag);
+      polls = true;
     }
   }
-  // After the polls that wait, which need no more than an answer.
-  clients_.get_to_know_some();
+  if (!polls || ++turns_of_polls_ >= kTurnsOfPolls) {
+    clients_.get_to_know_some();
+    turns_of_polls_ = 0;
+  }
   const MonotonicTime now = clock_.monotonic();
   answers_.on_time(clients_);
   resume(now);

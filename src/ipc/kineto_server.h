@@ -101,6 +101,7 @@ class KinetoServer {
   std::optional<MonotonicTime> retry_at_;
   std::size_t retry_next_ = 0;  // of the listeners, in the retry that is under way
   bool told_table_full_ = false;
+  int turns_of_polls_ = 0;  // since newcomers had their last
 };
 
 }  // namespace dynolog
