@@ -1,5 +1,4 @@
 // `dynolog`: the daemon's entry, its workers', and what its flags print.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <signal.h>
@@ -17,7 +16,6 @@
 
 #include "base/descriptor_room.h"
 #include "base/number.h"
-#include "base/unique_fd.h"
 #include "base/version.h"
 #include "collectors/all_collectors.h"
 #include "config/options.h"
