@@ -116,12 +116,14 @@ TEST_F(KinetoHostileTest, ClientThatNeverReadsHoldsUpNobody) {
 }
 
 TEST_F(KinetoHostileTest, SenderThatIsGoneBeforeTheReplyHoldsUpNobody) {
+  // Another process: of this one the sockets may have been too many at once.
+  Puppet other(client_options(options_));
   start();
   for (int i = 0; i < 20; ++i) {
     auto brief = open_client();
     ASSERT_TRUE(brief.send_poll());
   }
-  expect_served();
+  EXPECT_EQ(other.tell("ask"), "answered:");
 }
 
 TEST_F(KinetoHostileTest, NewSocketForEachPollIsLeftUnansweredAfterAFew) {
