@@ -97,6 +97,13 @@ Result<std::unique_ptr<Lookup>> look_up(const std::string& host, int port, const
   lookup->request.ar_name = lookup->host.c_str();
   lookup->request.ar_service = lookup->service.c_str();
   lookup->request.ar_request = &lookup->hints;
+  // An address needs no name service, and no thread.
+  addrinfo numeric = lookup->hints;
+  numeric.ai_flags |= AI_NUMERICHOST;
+  if (::getaddrinfo(lookup->host.c_str(), lookup->service.c_str(), &numeric,
+                    &lookup->request.ar_result) == 0) {
+    return lookup;
+  }
   gaicb* list[] = {&lookup->request};
   int error = ::getaddrinfo_a(GAI_NOWAIT, list, 1, nullptr);
   while (error == 0 && (error = ::gai_error(&lookup->request)) == EAI_INPROGRESS) {

@@ -99,13 +99,15 @@ class DynoTest : public ::testing::Test {
   bool service_installed_ = false;
   Nanoseconds reconnect_for_ = std::chrono::seconds(30);
   ForwardClock clock_;
-  std::unique_ptr<FakeDaemon> daemon_;
 
  private:
   std::ostringstream out_;
   std::ostringstream err_;
   UniqueFd interrupt_read_;
   UniqueFd interrupt_write_;
+
+ protected:
+  std::unique_ptr<FakeDaemon> daemon_;  // last: its scripts call interrupt()
 };
 
 inline Script answers(std::vector<std::string> replies) {

@@ -376,6 +376,7 @@ TEST_F(FetchTest, WhatAnotherDynoTookIsSaid) {
           }});
   EXPECT_EQ(dyno(to_output()), 4);
   EXPECT_THAT(out(), HasSubstr("not brought: it was fetched already"));
+  daemon_.reset();  // its scripts use what ends here
 }
 
 // Another host: an own directory, for anybody's processes.
