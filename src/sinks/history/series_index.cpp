@@ -39,11 +39,12 @@ void SeriesIndex::restore(SeriesNumber number, KnownSeries series) {
 }
 
 std::optional<SeriesNumber> SeriesIndex::number_of(const Series& series) {
-  std::string key = key_of(series);
+  const std::string key = key_of(series);
   if (const auto found = by_key_.find(key); found != by_key_.end()) return found->second;
   if (known_.size() >= most_) return std::nullopt;
   const SeriesNumber number = next_++;
-  const auto entry = known_.try_emplace(number, KnownSeries{.key = std::move(key)}).first;
+  // A copy has no room to spare: thousands of them are kept for days.
+  const auto entry = known_.try_emplace(number, KnownSeries{.key = std::string(key)}).first;
   by_key_.emplace(entry->second.key, number);
   changed_.push_back(number);
   return number;
