@@ -178,7 +178,7 @@ class SqliteStore final : public Store {
   // Small caches, no mapping of the file: a daemon's memory is dear, and queries are few.
   Status configure() {
     if (auto done = database_.execute("PRAGMA locking_mode=EXCLUSIVE; PRAGMA mmap_size=0;"
-                                      "PRAGMA cache_size=-384; PRAGMA temp_store=MEMORY;"
+                                      "PRAGMA cache_size=-128; PRAGMA temp_store=MEMORY;"
                                       "PRAGMA cell_size_check=ON; PRAGMA auto_vacuum=INCREMENTAL");
         !done) {
       return done;
