@@ -179,7 +179,7 @@ def vanish(site, how, open_directory):
 def test_caller_that_sends_and_vanishes_is_not_root(site, how, open_directory):
     started = site.daemon.log().count("started by")
     vanish(site, how, open_directory)  # as it comes, and then so that it is too late for certain
-    site.daemon.processes(tcp=site.port)  # who calls is looked up one after another: those five first
+    site.daemon.processes(tcp=site.port)  # callers are looked up one by one: those five first
     with site.daemon.counting(rpc_not_identified=5):
         site.daemon.pause()
         vanish(site, how, open_directory)
