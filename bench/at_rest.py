@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What the daemon costs when nobody asks it anything: CPU, wake-ups and memory with its default set
 at 1 s, history on, beside a floor that only reads the same files and asks for the same list of TCP
-sockets as often (bench/floor_files.cpp), and beside node_exporter scraped once a second; all at the same time on the same host. Then what a
-scrape of each costs, which takes twice as long again.
+sockets as often (bench/floor_files.cpp), and beside node_exporter scraped once a second; all at the
+same time on the same host. Then what a scrape of each costs, which takes twice as long again.
 
 Usage: at_rest.py [SECONDS, default 120]. Needs root (strace names the files that are read).
 """

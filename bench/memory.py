@@ -2,13 +2,13 @@
 """Does the daemon's memory stay flat? It runs with all of its sinks and with callers: the page is
 scraped, its history is asked, OTLP and JSON lines go out, a process polls for traces. Each minute it
 prints what the daemon and its workers hold; at the end how that rose, as a straight line through all
-readings has it. What counts begins once the history has joined its first quarter of an hour, for which
-it makes tables that it keeps: up to 16 minutes after the start.
+readings has it. What counts begins once the history has joined its first quarter of an hour, for
+which it makes tables that it keeps: up to 16 minutes after the start.
 
 Usage: memory.py [MINUTES that count, default 30]. Ends with 1 when private dirty memory rose by more
-than 5 % or descriptors became more; PSS also rises when others that use the same libraries end. Needs
-root. In a pid namespace of its own (unshare --pid --fork --mount-proc) other work on the host adds no
-processes to what the daemon watches.
+than 5 % or descriptors became more; PSS also rises when others that use the same libraries end.
+Needs root. In a pid namespace of its own (unshare --pid --fork --mount-proc) other work on the host
+adds no processes to what the daemon watches.
 """
 
 import http.server

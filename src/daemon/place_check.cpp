@@ -101,8 +101,7 @@ class Look {
          : !stores ? "the history is in memory only"
                    : "traces that nobody fetches are not kept, and the history is in memory only");
     if (seen && in_state) {
-      note("state_dir", see_own_directory(path + "/history", "--history_dir"),
-           "the history is in memory only");
+      note("state_dir", see_history_directory(path + "/history"), "the history is in memory only");
     }
   }
 

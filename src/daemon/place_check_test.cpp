@@ -144,6 +144,10 @@ TEST_F(PlaceCheck, AFileSystemThatHoldsNoHistory) {
   command_.options.metrics.history.directory = "/dev/shm/dynolog-none/history";
   EXPECT_THAT(missing(), ElementsAre(AllOf(HasSubstr("/dev/shm is on tmpfs"),
                                            EndsWith("the history is in memory only"))));
+  command_.options.metrics.history.directory.clear();
+  defaults_.state_dir = "/dev/shm/dynolog-none";
+  EXPECT_THAT(missing(), ElementsAre(AllOf(HasSubstr("is on tmpfs"),
+                                           EndsWith("the history is in memory only"))));
 }
 
 TEST_F(PlaceCheck, ALogAndLinesThatCannotBeWritten) {

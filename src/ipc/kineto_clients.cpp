@@ -20,6 +20,9 @@ constexpr Nanoseconds kMoveWindow = std::chrono::seconds(1);
 constexpr int kMovesInWindow = 4;
 // At a turn of the loop, so that polls never wait for more than these.
 constexpr int kKnownAtOnce = 4;
+// With more, or a quarter of the table, each new one waits for that: whoever floods a socket must
+// not fill the table with processes of which nobody knows whose they are, or that they are dead.
+constexpr std::size_t kMostNewcomers = 1024;
 
 }  // namespace
 
@@ -112,6 +115,9 @@ UniqueFd KinetoClients::pin(Datagram& datagram) {
 }
 
 KinetoClient* KinetoClients::admit(Datagram& datagram, KinetoEndpoint& endpoint) {
+  if (newcomers_.size() >= std::clamp<std::size_t>(limit_ / 4, 1, kMostNewcomers)) {
+    get_to_know_some();
+  }
   if (clients_.size() >= limit_) {
     ++tally_.table_full;
     return nullptr;
@@ -190,11 +196,14 @@ bool KinetoClients::get_to_know(KinetoClient& client) {
 }
 
 void KinetoClients::get_to_know_some() {
-  for (int i = 0; i < kKnownAtOnce && !newcomers_.empty(); ++i) {
+  for (int known = 0; known < kKnownAtOnce && !newcomers_.empty();) {
     const auto [pid, generation] = newcomers_.front();
     newcomers_.pop_front();
     KinetoClient* client = find(pid);
-    if (client != nullptr && client->generation == generation) (void)get_to_know(*client);
+    // It may have gone, or become known by a second poll.
+    if (client == nullptr || client->generation != generation || !client->newcomer) continue;
+    (void)get_to_know(*client);
+    ++known;
   }
 }
 

@@ -31,7 +31,7 @@ namespace dynolog {
 // later, and not at all when the process is gone by then.
 struct KinetoPolled {
   ProcessKey key;
-  Uid uid;               // from /proc/<pid>/status, never the credential's
+  Uid uid;               // the process's, as the kernel tells it, never the credential's
   std::string endpoint;  // "abstract" or the directory
   bool idle = true;
   std::int64_t claimed_job = 0;

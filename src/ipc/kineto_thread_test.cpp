@@ -340,18 +340,18 @@ TEST_F(KinetoThreadTest, EventsComeInTheirOrder) {
   EXPECT_EQ(kinds[1], KinetoEvent(KinetoHandedOver{}).index());
 }
 
-// Polls of two processes that wait together.
+// Polls of processes that wait together.
 class KinetoNewcomersTest : public KinetoThreadTest {
  protected:
-  void send_both() {
+  void send_both() { send_all({&first_, &second_}); }
+  void send_all(std::initializer_list<Puppet*> puppets) {
     ASSERT_TRUE(events_.next<KinetoEndpointState>());
     // However long this machine takes, nothing is late.
     clock_.shift(-std::chrono::hours(1));
     const Hold held(hold_);
     thread_->withdraw(own_key(), "none");
     ASSERT_TRUE(events_.next<KinetoWithdrawn>());
-    ASSERT_EQ(first_.tell("send"), "ok");
-    ASSERT_EQ(second_.tell("send"), "ok");
+    for (Puppet* each : puppets) ASSERT_EQ(each->tell("send"), "ok");
   }
 
   Puppet first_{client_options(options_)};
@@ -378,6 +378,26 @@ TEST_F(KinetoNewcomersTest, AreAllAnsweredBeforeTheFirstIsToldOf) {
   }
   thread_.reset();
   EXPECT_EQ(answered, (std::vector<std::uint64_t>{2, 2}));
+}
+
+// Else a flood would fill the table with processes of which nobody knows whose they are.
+TEST_F(KinetoNewcomersTest, AreNoMoreThanAPartOfTheTable) {
+  Puppet third(client_options(options_));
+  std::vector<std::uint64_t> answered;
+  look_ = [&](const KinetoEvent& event) {
+    if (std::holds_alternative<KinetoPolled>(event)) {
+      answered.push_back(thread_->counters().answered);
+    }
+  };
+  options_.max_clients = 8;
+  start();
+  send_all({&first_, &second_, &third});
+  for (Puppet* each : {&first_, &second_, &third}) {
+    EXPECT_EQ(each->tell("receive"), "answered:");
+    EXPECT_TRUE(events_.next<KinetoPolled>());
+  }
+  thread_.reset();
+  EXPECT_EQ(answered, (std::vector<std::uint64_t>{2, 2, 3})) << "two are known before the third";
 }
 
 TEST_F(KinetoNewcomersTest, AreHandedOverWhatWaitsForThemAtTheirFirstPoll) {

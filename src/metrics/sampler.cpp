@@ -123,7 +123,8 @@ void Sampler::deliver(const Event& event) {
 
 void Sampler::report(std::size_t stage, StageBoard::Change change, const Status& status) {
   const StageState& state = board_.own()[stage];
-  if (const auto known = known_missing_.find(state.name); known != known_missing_.end()) {
+  const auto known = known_missing_.find(state.name);
+  if (state.kind == "collector" && known != known_missing_.end()) {
     const std::string reason = std::move(known->second);
     known_missing_.erase(known);
     if (status) {

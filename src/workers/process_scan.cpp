@@ -77,7 +77,9 @@ class Scan {
     // The kernel's own threads have no program, and nothing that could be of interest. Whether one
     // is such that may not be read is told by its command.
     const auto program = entry->read_link("exe");
-    if (!named && !program && program.error().kind != ErrorKind::denied) return;
+    if (!named && !program && (program.error().kind != ErrorKind::denied || !has_command(*entry))) {
+      return;
+    }
     ++reply_.looked_at;
     looking_(pid);
     const MappedFiles mapped = read_mapped_files(*entry);
