@@ -1,11 +1,10 @@
-// The floor for the metrics: the least that a program can do that reads the same files as often.
-// Usage: floor_files SECONDS. Standard input names the files, one line each: the period in whole
-// seconds, a space, a path. Each is opened once and read again; nothing is parsed. A path with a
-// star
-// ("/proc/*/stat") is that file of every process there is by then: these are opened each time,
-// since processes come and go. The path "tcp_diag" is no file: the kernel is asked for its TCP
-// sockets, over netlink, and the answer is thrown away. Prints how many files there are, and what
-// the process used: nanoseconds of CPU a second, wake-ups a second.
+// The floor for the metrics: the least that a program can do that asks the kernel for the same as
+// often. Usage: floor_files SECONDS. Standard input names what, one line each: the period in whole
+// seconds, a space, a path. Each file is opened once and read again; nothing is parsed. A path with
+// a star ("/proc/*/stat") is that file of every process there is by then: these are opened each
+// time, since processes come and go. The path "tcp_diag" is no file: the kernel is asked for its
+// TCP sockets, over netlink, and the answer is thrown away. Prints how many there are, and what the
+// process used: nanoseconds of CPU a second, wake-ups a second.
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/inet_diag.h>
